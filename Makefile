@@ -1,0 +1,61 @@
+PYTHON ?= python3
+VENV ?= .venv
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTHON_CODE := $(wildcard src tests benchmarks docs)
+CPP_CODE = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+# Folders are listed too, so that a deleted file counts as a change.
+SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
+           $(shell find cpp src -not -path '*/__pycache__*')
+
+.PHONY: help run test lint format bench clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
+
+run: $(VENV)/.with-plot  ## train a few machines and show what they did
+	$(BIN)/python -m widemargin.demo
+
+test: $(VENV)/.with-test  ## run every test
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.with-lint  ## check formatting, rules and types
+	$(BIN)/ruff format --check $(PYTHON_CODE)
+	$(BIN)/ruff check $(PYTHON_CODE)
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP_CODE)
+
+format: $(VENV)/.with-lint  ## rewrite the sources in the common format
+	$(BIN)/ruff format $(PYTHON_CODE)
+	$(BIN)/ruff check --fix $(PYTHON_CODE)
+	$(BIN)/clang-format -i $(CPP_CODE)
+
+bench: $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
+	$(BIN)/python -m benchmarks.run --data $(or $(DATA),$(error make bench needs DATA=folder, the folder that holds the data sets))
+
+clean:  ## remove what was built, and .venv
+	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The build tools live in the environment, because an isolated build compiles everything anew for
+# each changed line; setuptools is here for dependencies that come as source.
+READ_BUILD_TOOLS := import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+
+$(VENV)/.build-tools: pyproject.toml | $(BIN)/python
+	$(BIN)/python -c '$(READ_BUILD_TOOLS)' > $@.txt
+	$(PIP) install -r $@.txt cmake ninja setuptools
+	touch $@
+
+# One stamp for each extra: installed again only after a source changed.
+INSTALL = $(PIP) install --no-build-isolation '.[$(1)]' && touch $(VENV)/.with-$(1)
+
+$(VENV)/.with-%: $(SOURCES) $(VENV)/.build-tools
+	$(call INSTALL,$*)
+
+# The tools of lint read the sources, not the installed package.
+$(VENV)/.with-lint: pyproject.toml $(VENV)/.build-tools
+	$(call INSTALL,lint)

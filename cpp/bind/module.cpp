@@ -1,0 +1,8 @@
+#include "bind/arrays.hpp"
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled core of widemargin: the loops that touch every number.";
+    widemargin::bind_rows(m);
+    widemargin::bind_panels(m);
+    widemargin::bind_machine(m);
+}

@@ -1,0 +1,124 @@
+#include <memory>
+
+#include "bind/arrays.hpp"
+#include "solve/hot.hpp"
+
+namespace widemargin {
+namespace {
+
+template <class T>
+struct BoundPanels {
+    Panels<T> panels;
+    nb::object source;  // keeps the data alive
+};
+
+template <class T>
+void check_ids(const In1<Index>& ids, Index rows) {
+    for (std::size_t i = 0; i < ids.shape(0); ++i)
+        require(ids.data()[i] >= 0 && ids.data()[i] < rows, "a row number is out of range");
+}
+
+template <class T>
+BoundPanels<T>* make(nb::object source, In1<Index> chosen, int kind, double gamma, double coef0,
+                     int degree, std::optional<In1<double>> centre, bool sparse, bool stored,
+                     int threads) {
+    const Rows& rows = nb::cast<const DataRows&>(source).view;
+    require(kind >= 0 && kind <= int(Kind::cosine), "unknown kernel kind");
+    check_ids<T>(chosen, rows.count);
+    auto bound = std::make_unique<BoundPanels<T>>();
+    Panels<T>& p = bound->panels;
+    p.kernel = {Kind(kind), gamma, coef0, degree};
+    p.source = rows;
+    p.chosen.assign(chosen.data(), chosen.data() + chosen.shape(0));
+    if (centre) {
+        require(Index(centre->shape(0)) == rows.features && !rows.is_sparse() && !sparse,
+                "a centre needs dense rows and one value per feature");
+        p.centre.assign(centre->data(), centre->data() + centre->shape(0));
+    }
+    require(!sparse || p.kernel.of_products(), "this kernel compares feature by feature: dense");
+    p.sparse = sparse;
+    p.stored = stored;
+    bound->source = std::move(source);
+    nb::gil_scoped_release release;
+    hot().of<T>().pack_panels(p, threads);
+    return bound.release();
+}
+
+template <class T>
+void rows_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids, Out2<T> arena,
+               In1<Index> slots, int threads) {
+    require(Index(arena.shape(1)) >= padded(bound.panels.columns()), "rows of the arena too short");
+    require(slots.shape(0) == ids.shape(0), "one slot for each row");
+    require(rows.view.features == bound.panels.source.features, "feature counts differ");
+    check_ids<T>(ids, rows.view.count);
+    check_ids<T>(slots, Index(arena.shape(0)));
+    std::vector<T*> out(ids.shape(0));
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = arena.data() + slots.data()[i] * Index(arena.shape(1));
+    nb::gil_scoped_release release;
+    hot().of<T>().kernel_rows(bound.panels, rows.view, ids.data(), Index(out.size()), out.data(),
+                              threads);
+}
+
+template <class T>
+void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids,
+               In2<double> weights, In1<Index> group_starts, Out2<double> result, int threads) {
+    const ColumnSums sums{weights.data(), Index(weights.shape(0)), group_starts.data(),
+                          Index(group_starts.shape(0)) - 1};
+    require(Index(weights.shape(1)) == bound.panels.columns(), "one weight for each column");
+    require(result.shape(0) == ids.shape(0) &&
+                Index(result.shape(1)) == sums.groups * sums.outputs,
+            "the result must hold groups x outputs for each row");
+    require(rows.view.features == bound.panels.source.features, "feature counts differ");
+    check_ids<T>(ids, rows.view.count);
+    nb::gil_scoped_release release;
+    hot().of<T>().kernel_sums(bound.panels, rows.view, ids.data(), Index(ids.shape(0)), sums,
+                              result.data(), threads);
+}
+
+template <class T>
+void bind_typed(nb::module_& m, const char* name) {
+    using Bound = BoundPanels<T>;
+    nb::class_<Bound>(m, name)
+        .def("__init__",
+             [](Bound* self, nb::object source, In1<Index> chosen, int kind, double gamma,
+                double coef0, int degree, std::optional<In1<double>> centre, bool sparse,
+                bool stored, int threads) {
+                 std::unique_ptr<Bound> made(make<T>(std::move(source), chosen, kind, gamma, coef0,
+                                                     degree, centre, sparse, stored, threads));
+                 new (self) Bound(std::move(*made));
+             },
+             nb::arg("source"), nb::arg("chosen"), nb::arg("kind"), nb::arg("gamma"),
+             nb::arg("coef0"), nb::arg("degree"), nb::arg("centre").none(), nb::arg("sparse"),
+             nb::arg("stored"), nb::arg("threads"))
+        .def("rows_into", rows_into<T>, nb::arg("rows"), nb::arg("ids"),
+             nb::arg("arena").noconvert(), nb::arg("slots"), nb::arg("threads"))
+        .def("sums_into", sums_into<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("weights"),
+             nb::arg("group_starts"), nb::arg("result").noconvert(), nb::arg("threads"))
+        .def_prop_ro("columns", [](const Bound& b) { return b.panels.columns(); })
+        .def_prop_ro("nbytes", [](const Bound& b) { return b.panels.bytes(); });
+}
+
+template <class T>
+void def_elementary(nb::module_& m) {
+    m.def("elementary", [](int function, In1<T> in, Out1<T> out) {
+        require(in.shape(0) == out.shape(0), "input and output differ in length");
+        hot().of<T>().elementary(function, in.data(), out.data(), Index(in.shape(0)));
+    });
+}
+
+}  // namespace
+
+void bind_panels(nb::module_& m) {
+    bind_typed<float>(m, "Panels32");
+    bind_typed<double>(m, "Panels64");
+    def_elementary<float>(m);
+    def_elementary<double>(m);
+    m.attr("row_padding") = row_padding;
+    m.def("padded", padded);
+    m.def("instruction_set", [] { return std::string(hot().name); });
+    m.def("instruction_sets", instruction_sets);
+    m.def("use_instruction_set", use_instruction_set);
+}
+
+}  // namespace widemargin
