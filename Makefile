@@ -9,7 +9,8 @@ CPP_CODE = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
            $(shell find cpp src -not -path '*/__pycache__*')
 
-.PHONY: help run test lint format bench clean
+.PHONY: help run test lint format bench data-is-given clean
+.NOTPARALLEL:  # two installations at once would spoil the environment
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
@@ -31,8 +32,11 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 	$(BIN)/ruff check --fix $(PYTHON_CODE)
 	$(BIN)/clang-format -i $(CPP_CODE)
 
-bench: $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
-	$(BIN)/python -m benchmarks.run --data $(or $(DATA),$(error make bench needs DATA=folder, the folder that holds the data sets))
+bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
+	$(BIN)/python -m benchmarks.run --data $(DATA)
+
+data-is-given:
+	@test -d '$(DATA)' || { echo "make bench needs DATA=folder, the folder of the data sets"; exit 1; }
 
 clean:  ## remove what was built, and .venv
 	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

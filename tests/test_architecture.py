@@ -49,7 +49,7 @@ BROKEN = [
     ("layers", {SRC + "solvers/newton.py": "import widemargin.backends.cpu"}, "solvers.newton"),
     ("layers", {SRC + "solvers/newton.py": "def f():\n    from ..backends import cpu"}, "newton"),
     ("layers", {SRC + "losses.py": "from widemargin import kernels"}, "widemargin.losses"),
-    ("layers", {SRC + "helpers.py": ""}, "helpers"),
+    ("layers", {SRC + "more.py": ""}, "widemargin.more"),
     ("layers", {SRC + "solvers/more/a.py": ""}, "more has no __init__.py"),
     ("cycles", {SRC + "solvers/newton.py": "from widemargin.solvers import choose"}, "newton"),
     ("cycles", {SRC + "backends/cpu.py": "from widemargin import SVC"}, "backends.cpu"),

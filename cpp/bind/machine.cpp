@@ -1,6 +1,9 @@
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include "bind/arrays.hpp"
+#include "math/parallel.hpp"
 #include "solve/hot.hpp"
 #include "solve/working_set.hpp"
 
@@ -42,10 +45,14 @@ nb::list reach_of(const Box& box, int threads) {
     return result;
 }
 
-double gap_of(const Box& box, In1<double> multipliers) {
-    require(int(multipliers.shape(0)) == box.view.groups, "one multiplier for each group");
-    nb::gil_scoped_release release;
-    return hot().gap(box.view, multipliers.data());
+nb::tuple sums_of(const Box& box, const std::vector<double>& multipliers, int threads) {
+    require(int(multipliers.size()) == box.view.groups, "one multiplier for each group");
+    Sums sums;
+    {
+        nb::gil_scoped_release release;
+        sums = hot().sums(box.view, multipliers.data(), threads);
+    }
+    return nb::make_tuple(sums.gap, sums.quadratic, sums.linear);
 }
 
 std::vector<Index> violators_of(const Box& box, In1<std::uint8_t> taken, Index want, int threads) {
@@ -92,12 +99,11 @@ void gather_block(In2<T> arena, In1<Index> slots, In1<Index> columns, In1<Index>
                 "a slot is out of range");
     nb::gil_scoped_release release;
     const Index rows = Index(slots.shape(0)), count = Index(columns.shape(0));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (Index b = 0; b < rows; ++b) {
+    parallel(rows, threads, [&](Index b, int) {
         const T* from = arena.data() + slots.data()[b] * width;
         T* to = block.data() + b * out_width;
         for (Index c = 0; c < count; ++c) to[targets.data()[c]] = from[columns.data()[c]];
-    }
+    });
 }
 
 template <class T>
@@ -150,14 +156,20 @@ void bind_typed(nb::module_& m) {
 void bind_machine(nb::module_& m) {
     nb::class_<Box>(m, "Box")
         .def("reach", reach_of, nb::arg("threads"))
-        .def("gap", gap_of, nb::arg("multipliers"))
+        .def("sums", sums_of, nb::arg("multipliers"), nb::arg("threads"))
         .def("violators", violators_of, nb::arg("taken"), nb::arg("want"), nb::arg("threads"));
     m.def("box", make_box, nb::arg("output").noconvert(), nb::arg("linear").noconvert(),
           nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("x").noconvert(),
           nb::arg("group").noconvert(), nb::arg("groups"));
     bind_typed<float>(m);
     bind_typed<double>(m);
-    m.def("thread_limit", [] { return omp_get_max_threads(); });
+    m.def("thread_limit", [] {
+#ifdef _OPENMP
+        return omp_get_max_threads();  // what OMP_NUM_THREADS, joblib and threadpoolctl allow
+#else
+        return 1 << 20;
+#endif
+    });
 }
 
 }  // namespace widemargin

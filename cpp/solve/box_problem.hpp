@@ -29,4 +29,9 @@ struct Reach {
     Index free_count;
 };
 
+// gap, x'Kx and linear'x.
+struct Sums {
+    double gap = 0, quadratic = 0, linear = 0;
+};
+
 }  // namespace widemargin

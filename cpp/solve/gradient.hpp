@@ -2,8 +2,6 @@
 // All are cut into pieces of fixed size whose results are joined in order, so that the outcome does
 // not depend on the number of threads.
 #pragma once
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -13,7 +11,7 @@
 
 namespace widemargin::WM_ISA {
 
-constexpr Index piece_of_variables = 1 << 14;
+constexpr Index piece_of_variables = 1 << 17;
 
 struct ReachSearch {
     static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -73,29 +71,58 @@ inline void reach(const BoxProblem& p, Reach* result, int threads) {
     const Index pieces = (p.rows + piece_of_variables - 1) / piece_of_variables;
     std::vector<Reach> parts(std::size_t(pieces * p.sides * p.groups));
     const Index total = Index(parts.size());
-#pragma omp parallel for num_threads(threads) schedule(static) if (total > 1)
-    for (Index part = 0; part < total; ++part) {
+    parallel(total, threads, [&](Index part, int) {
         const Index piece = part / (p.sides * p.groups), rest = part % (p.sides * p.groups);
         const Index from = piece * piece_of_variables;
         parts[part] = reach_of_piece(p, int(rest % p.groups), rest / p.groups, from,
                                      std::min(from + piece_of_variables, p.rows));
-    }
+    });
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (int g = 0; g < p.groups; ++g) result[g] = {infinity, -infinity, 0, 0};
     for (Index part = 0; part < total; ++part) join(result[part % p.groups], parts[part]);
 }
 
-// The duality gap for given multipliers: sum over variables of the larger of
-// (x - lower) r and (x - upper) r with r = gradient + multiplier; every term is at least zero.
-inline double gap(const BoxProblem& p, const double* multipliers) {
-    double total = 0;
-    for (Index side = 0; side < p.sides; ++side) {
-        for (Index i = 0; i < p.rows; ++i) {
-            const Index t = side * p.rows + i;
-            const double r = p.output[i] + p.linear[t] + multipliers[p.groups == 1 ? 0 : p.group[t]];
-            const double room = r > 0 ? p.x[t] - p.lower[t] : p.x[t] - p.upper[t];
-            total += room != 0 ? room * r : 0;
-        }
+// The sums behind the objectives, for given multipliers of the groups. The gap is the sum over
+// variables of the larger of (x - lower) r and (x - upper) r with r = gradient + multiplier; every
+// term is at least zero, so nothing cancels.
+inline void add_sums(const BoxProblem& p, int group, double multiplier, Index side, Index from,
+                     Index to, Sums& sums) {
+    Vector<double> gap{}, quadratic{}, linear{};
+    for (Index i = from; i < to; i += lanes<double>) {
+        const Index t = side * p.rows + i, count = to - i;
+        const Vector<double> output = load_some(p.output + i, count);
+        const Vector<double> linear_term = load_some(p.linear + t, count);
+        const Vector<double> x = load_some(p.x + t, count);
+        const Vector<double> r = output + linear_term + multiplier;
+        const Vector<double> below = x - load_some(p.lower + t, count);
+        const Vector<double> above = x - load_some(p.upper + t, count);
+        const Vector<double> room = r > 0 ? below : above;
+        const auto member = members(p, group, t, count);
+        const auto counts = (r != 0) & (room != 0) & member;
+        gap += counts ? room * r : Vector<double>{};
+        quadratic += member ? x * output : Vector<double>{};
+        linear += member ? x * linear_term : Vector<double>{};
+    }
+    sums.gap += sum_of_lanes<double>(gap);
+    sums.quadratic += sum_of_lanes<double>(quadratic);
+    sums.linear += sum_of_lanes<double>(linear);
+}
+
+inline Sums sums(const BoxProblem& p, const double* multipliers, int threads) {
+    const Index pieces = (p.rows + piece_of_variables - 1) / piece_of_variables;
+    std::vector<Sums> parts(static_cast<std::size_t>(pieces));
+    parallel(pieces, threads, [&](Index piece, int) {
+        const Index from = piece * piece_of_variables;
+        const Index to = std::min(from + piece_of_variables, p.rows);
+        for (int g = 0; g < p.groups; ++g)
+            for (Index side = 0; side < p.sides; ++side)
+                add_sums(p, g, multipliers[g], side, from, to, parts[std::size_t(piece)]);
+    });
+    Sums total;
+    for (const Sums& part : parts) {
+        total.gap += part.gap;
+        total.quadratic += part.quadratic;
+        total.linear += part.linear;
     }
     return total;
 }
@@ -106,8 +133,7 @@ void apply_rows(double* outputs, Index columns, const T* const* kernel, const do
                 Index rows, int threads) {
     constexpr Index piece = 2048;
     const Index pieces = (columns + piece - 1) / piece;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (pieces > 1)
-    for (Index p = 0; p < pieces; ++p) {
+    parallel(pieces, threads, [&](Index p, int) {
         const Index from = p * piece, to = std::min(from + piece, columns);
         Index b = 0;
         for (; b + 4 <= rows; b += 4) {
@@ -124,7 +150,7 @@ void apply_rows(double* outputs, Index columns, const T* const* kernel, const do
         }
         for (; b < rows; ++b)
             for (Index j = from; j < to; ++j) outputs[j] += moves[b] * double(kernel[b][j]);
-    }
+    });
 }
 
 }  // namespace widemargin::WM_ISA

@@ -34,7 +34,7 @@ HotOf<T> table_of() {
 #define WM_TEXT(name) WM_TEXT_OF(name)
 
 const Hot& table() {
-    static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, gap};
+    static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, sums};
     return hot;
 }
 

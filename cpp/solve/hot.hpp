@@ -37,7 +37,7 @@ struct Hot {
     HotOf<float> single;
     HotOf<double> real;
     void (*reach)(const BoxProblem&, Reach*, int threads);
-    double (*gap)(const BoxProblem&, const double* multipliers);
+    Sums (*sums)(const BoxProblem&, const double* multipliers, int threads);
 
     template <class T>
     const HotOf<T>& of() const {

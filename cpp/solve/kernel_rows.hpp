@@ -2,8 +2,6 @@
 // weighted sums (decision values, certificates) so that the block never reaches memory.
 // Every value and every sum is computed in an order that does not depend on the number of threads.
 #pragma once
-#include <omp.h>
-
 #include "solve/hot.hpp"
 #include "solve/packing.hpp"
 
@@ -112,6 +110,8 @@ Index left_chunk(const Panels<T>& panels) {
     return std::max(size, fit);
 }
 
+constexpr Index panels_at_once = 4;
+
 // out[i][0 .. padded(columns)) = k(rows[ids[i]], column) for the n rows ids.
 template <class T>
 void kernel_rows(const Panels<T>& panels, const Rows& rows, const Index* ids, Index n,
@@ -119,15 +119,14 @@ void kernel_rows(const Panels<T>& panels, const Rows& rows, const Index* ids, In
     const PanelFunction<T> compute = choose_panel_function(panels);
     const Index chunk = left_chunk(panels), count = panels.panel_count();
     LeftRows<T> left;
+    std::vector<Scratch<T>> scratch(threads);
     for (Index first = 0; first < n; first += chunk) {
         left.pack(panels, rows, ids + first, std::min(chunk, n - first));
-#pragma omp parallel num_threads(threads)
-        {
-            Scratch<T> scratch;
-#pragma omp for schedule(dynamic, 4)
-            for (Index p = 0; p < count; ++p)
-                compute(panels, p, left, out + first, p * panels.width, scratch);
-        }
+        parallel((count + panels_at_once - 1) / panels_at_once, threads, [&](Index piece, int w) {
+            const Index end = std::min((piece + 1) * panels_at_once, count);
+            for (Index p = piece * panels_at_once; p < end; ++p)
+                compute(panels, p, left, out + first, p * panels.width, scratch[w]);
+        });
     }
 }
 
@@ -179,26 +178,31 @@ void kernel_sums(const Panels<T>& panels, const Rows& rows, const Index* ids, In
     const Index chunks = (n + chunk - 1) / chunk, columns = panels.columns();
     const Index row_size = sums.groups * sums.outputs;
     std::fill(result, result + n * row_size, 0.0);
-#pragma omp parallel num_threads(int(std::min<Index>(threads, chunks)))
-    {
+    struct Worker {
         Scratch<T> scratch;
         LeftRows<T> left;
-        Buffer<T> block(std::size_t(chunk * columns_per_reduction));
-        std::vector<T*> out(chunk);
-        for (Index i = 0; i < chunk; ++i) out[i] = block.data() + i * columns_per_reduction;
-#pragma omp for schedule(dynamic, 1)
-        for (Index c = 0; c < chunks; ++c) {
-            const Index top = c * chunk, count = std::min(chunk, n - top);
-            left.pack(panels, rows, ids + top, count);
-            for (Index first = 0; first < columns; first += columns_per_reduction) {
-                const Index last = std::min(first + columns_per_reduction, columns);
-                for (Index j = first; j < last; j += panels.width)
-                    compute(panels, j / panels.width, left, out.data(), j - first, scratch);
-                reduce_columns(sums, columns, out.data(), first, last, count,
-                               result + top * row_size);
-            }
+        Buffer<T> block;
+        std::vector<T*> out;
+    };
+    std::vector<Worker> workers(threads);
+    parallel(chunks, threads, [&](Index c, int w) {
+        Worker& worker = workers[w];
+        if (worker.out.empty()) {
+            worker.block.resize(std::size_t(chunk * columns_per_reduction));
+            for (Index i = 0; i < chunk; ++i)
+                worker.out.push_back(worker.block.data() + i * columns_per_reduction);
         }
-    }
+        const Index top = c * chunk, count = std::min(chunk, n - top);
+        worker.left.pack(panels, rows, ids + top, count);
+        for (Index first = 0; first < columns; first += columns_per_reduction) {
+            const Index last = std::min(first + columns_per_reduction, columns);
+            for (Index j = first; j < last; j += panels.width)
+                compute(panels, j / panels.width, worker.left, worker.out.data(), j - first,
+                        worker.scratch);
+            reduce_columns(sums, columns, worker.out.data(), first, last, count,
+                           result + top * row_size);
+        }
+    });
 }
 
 }  // namespace widemargin::WM_ISA

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include "math/parallel.hpp"
 #include "solve/kernel_tile.hpp"
 
 namespace widemargin::WM_ISA {
@@ -58,12 +59,13 @@ void pack_panels(Panels<T>& panels, int threads) {
     const Index width = panels.width, features = panels.source.features;
     panels.terms.resize(std::size_t(padded(columns)));
     std::fill(panels.terms.data(), panels.terms.data() + padded(columns), T(0));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (Index c = 0; c < columns; ++c) {
-        const double squared =
-            visit_rounded(panels, panels.source, panels.chosen[c], [](Index, T) {});
-        panels.terms[c] = T(row_term(panels.kernel, squared));
-    }
+    parallel(count, threads, [&](Index p, int) {
+        for (Index c = p * width; c < std::min((p + 1) * width, columns); ++c) {
+            const double squared =
+                visit_rounded(panels, panels.source, panels.chosen[c], [](Index, T) {});
+            panels.terms[c] = T(row_term(panels.kernel, squared));
+        }
+    });
     if (!panels.stored) return;
     if (panels.sparse) {
         pack_sparse_rows(panels, 0, columns, panels.starts, panels.features, panels.values);
@@ -71,9 +73,9 @@ void pack_panels(Panels<T>& panels, int threads) {
         return;
     }
     panels.values.resize(std::size_t(count * width * features));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (Index p = 0; p < count; ++p)
+    parallel(count, threads, [&](Index p, int) {
         pack_dense_panel(panels, p, panels.values.data() + p * width * features);
+    });
 }
 
 // Rows of the left side, packed for the tile; count <= capacity chosen by the driver.

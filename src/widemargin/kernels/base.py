@@ -150,7 +150,9 @@ class Sum(_Composite):
     """Sum of two kernels: a row may be similar in either sense.
 
     Prefer it when two views of the data each carry signal, e.g. a linear trend plus local
-    structure. The feature space is the two spaces side by side: k(x, z) = left(x, z) + right(x, z).
+    structure. The feature space is the two spaces side by side.
+
+    k(x, z) = left(x, z) + right(x, z)
 
     Parameters
     ----------
@@ -193,7 +195,9 @@ class Product(_Composite):
     """Product of two kernels: rows must be similar in both senses.
 
     Prefer it to let one similarity gate another, e.g. a polynomial that acts locally. The features
-    are all products of a feature of each factor: k(x, z) = left(x, z) right(x, z).
+    are all products of a feature of each factor.
+
+    k(x, z) = left(x, z) right(x, z)
 
     Parameters
     ----------
@@ -235,14 +239,14 @@ class Scaled(_Composite):
     Prefer it to weigh the terms of a sum; alone it acts like a change of C, the penalty of the
     machine.
 
-    k(x, z) = factor kernel(x, z). A negative multiple is not a kernel and is refused.
+    k(x, z) = factor kernel(x, z)
 
     Parameters
     ----------
     kernel : Kernel
         The kernel to scale.
     factor : float
-        A positive number.
+        A positive number: a negative multiple is not a kernel.
 
     Notes
     -----

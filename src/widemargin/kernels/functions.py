@@ -17,9 +17,10 @@ class FunctionKernel(Kernel):
     """A function of two blocks of rows, taken as a kernel.
 
     Prefer it for similarities that are not shipped, also between objects (graphs, time series).
+    A function that returns another shape than it should, or values that are not finite, is named in
+    one sentence.
 
-    k(A, B) = function(A, B). A function that returns another shape than it should, or values that
-    are not finite, is named in one sentence.
+    k(A, B) = function(A, B)
 
     Parameters
     ----------
@@ -90,13 +91,15 @@ class FunctionKernel(Kernel):
         name = getattr(self.function, "__qualname__", repr(self.function))
         expected = (_count(A), _count(B))
         try:
+            if np.iscomplexobj(result):
+                raise TypeError
             block: FloatArray = np.asarray(
                 result.toarray() if is_sparse(result) else result, dtype=_dtype(A, B)
             )
         except (TypeError, ValueError):
             raise ValueError(
-                f"FunctionKernel: {name} returned {type(result).__name__} that is no real array, "
-                f"expected shape {expected}."
+                f"FunctionKernel: {name} returned {type(result).__name__}, not an array of real "
+                f"numbers of shape {expected}."
             ) from None
         if block.shape != expected:
             raise ValueError(

@@ -27,13 +27,13 @@ class Laplacian(GammaKernel):
 
     Notes
     -----
-    Cost: a difference and an addition per feature, some times more than `RBF`, which is
-    one matrix product.
+    Cost: a difference and an addition per feature, some times more than `RBF`, which is one
+    matrix product.
 
     References
     ----------
-    chapelle1999: O. Chapelle, P. Haffner, V. Vapnik, Support vector machines
-    for histogram-based image classification, 1999.
+    chapelle1999: O. Chapelle, P. Haffner, V. Vapnik, Support vector machines for
+    histogram-based image classification, 1999.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Laplacian(GammaKernel):
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return exp(-gamma |x - z|_1)."""
-        return xp.exp(-self.scale * base)
+        return xp.exp(-self.numeric_gamma * base)
 
 
 @dataclass(repr=False)
@@ -58,13 +58,12 @@ class ChiSquared(GammaKernel):
     Prefer it for counts and frequencies (visual words, colours), where a difference matters less in
     a full bin than in an empty one.
 
-    k(x, z) = exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), with
-    0/0 = 0.
+    k(x, z) = exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), with 0/0 = 0; no negative data.
 
     Parameters
     ----------
     gamma : float or {"scale", "auto"}
-        Inverse reach. Data must not be negative.
+        Inverse reach; by default 1, as scikit-learn's ``chi2_kernel``.
 
     Notes
     -----
@@ -89,7 +88,7 @@ class ChiSquared(GammaKernel):
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return exp(-gamma times the chi-squared distance)."""
-        return xp.exp(-self.scale * base)
+        return xp.exp(-self.numeric_gamma * base)
 
 
 @dataclass(repr=False)
@@ -99,7 +98,7 @@ class Intersection(VectorKernel):
     Prefer it for histograms when there is no time to tune: it has no parameter, and its machine is
     a sum of one function per feature.
 
-    k(x, z) = sum_k min(x_k, z_k). Data must not be negative.
+    k(x, z) = sum_k min(x_k, z_k); no negative data.
 
     Notes
     -----
@@ -107,8 +106,8 @@ class Intersection(VectorKernel):
 
     References
     ----------
-    maji2008: S. Maji, A. Berg, J. Malik, Classification using intersection
-    kernel support vector machines is efficient, 2008.
+    maji2008: S. Maji, A. Berg, J. Malik, Classification using intersection kernel support
+    vector machines is efficient, 2008.
 
     Examples
     --------

@@ -25,6 +25,7 @@ class Parametrized:
 
     Subclasses are dataclasses (``@dataclass(repr=False)``) whose fields are the parameters. Two
     values are equal when their type and parameters are; ``repr`` evaluates back to an equal value.
+    (This class itself is no dataclass, which is what the ignored type errors below are about.)
     """
 
     def validate(self) -> None:
@@ -40,9 +41,11 @@ class Parametrized:
     # refused.
     def __setattr__(self, name: str, value: object) -> None:
         """Let the constructor store each parameter once."""
-        if name in self.__dict__:
+        known = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        if name not in known or name in self.__dict__:
             raise AttributeError(
-                f"{type(self).__name__}.{name} cannot be assigned; use set_params({name}=...)."
+                f"{type(self).__name__}.{name} cannot be assigned; "
+                f"use set_params with one of {known}."
             )
         object.__setattr__(self, name, value)
 
@@ -60,7 +63,7 @@ class Parametrized:
             Parameter names and values.
         """
         params: dict[str, Any] = {}
-        for field in fields(self):  # type: ignore[arg-type]  # every concrete kernel is a dataclass
+        for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             params[field.name] = value
             if deep and isinstance(value, Parametrized):

@@ -66,13 +66,13 @@ class Polynomial(GammaKernel):
 
     Notes
     -----
-    Cost: as `Linear`, plus one power. The feature map itself would have binom(d +
-    degree, degree) terms.
+    Cost: as `Linear`, plus one power. The feature map itself would have binom(d + degree, degree)
+    terms for d features.
 
     References
     ----------
-    boser1992: B. Boser, I. Guyon, V. Vapnik, A training algorithm for optimal
-    margin classifiers, 1992.
+    boser1992: B. Boser, I. Guyon, V. Vapnik, A training algorithm for optimal margin
+    classifiers, 1992.
 
     Examples
     --------
@@ -99,15 +99,15 @@ class Polynomial(GammaKernel):
     @property
     def is_positive_semidefinite(self) -> bool:
         """Whether no lower order enters with a negative weight."""
-        return self.coef0 >= 0
+        return bool(self.coef0 >= 0)
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return (gamma x.z + coef0)^degree."""
-        return (self.scale * base + float(self.coef0)) ** int(self.degree)
+        return (self.numeric_gamma * base + float(self.coef0)) ** int(self.degree)
 
     def native(self) -> NativeSpec | None:
         """Return kind and parameters for the compiled core."""
-        return NativeSpec(self.kind, self.scale, float(self.coef0), int(self.degree))
+        return NativeSpec(self.kind, self.numeric_gamma, float(self.coef0), int(self.degree))
 
 
 @dataclass(repr=False)
@@ -127,13 +127,13 @@ class RBF(GammaKernel):
 
     Notes
     -----
-    Cost: as `Linear`, plus one exponential. Close pairs are computed from x - z itself,
-    so values never exceed 1 and equal rows give exactly 1.
+    Cost: as `Linear`, plus one exponential. Close pairs are computed from x - z itself, so values
+    never exceed 1 and equal rows give exactly 1.
 
     References
     ----------
-    boser1992: B. Boser, I. Guyon, V. Vapnik, A training algorithm for optimal
-    margin classifiers, 1992.
+    boser1992: B. Boser, I. Guyon, V. Vapnik, A training algorithm for optimal margin
+    classifiers, 1992.
 
     Examples
     --------
@@ -161,11 +161,13 @@ class RBF(GammaKernel):
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return exp(-gamma |x - z|^2), the distance from the three inner products."""
-        return xp.exp(-self.scale * xp.maximum(norm_a + norm_b - 2 * base, 0))
+        return xp.exp(-self.numeric_gamma * xp.maximum(norm_a + norm_b - 2 * base, 0))
 
     def _block(self, A: Rows, B: Rows, dtype: Any) -> Any:
         # Half the accurate distance, negated, stands for the inner product of rows of norm zero.
-        return self.formula((-0.5 * squared_distances(A, B)).astype(dtype, copy=False), 0, 0)
+        base = -0.5 * squared_distances(A, B)
+        with np.errstate(over="ignore"):  # a distance beyond float32 is infinite, its kernel 0
+            return self.formula(base.astype(dtype, copy=False), 0, 0)
 
 
 @dataclass(repr=False)
@@ -190,8 +192,8 @@ class Sigmoid(GammaKernel):
 
     References
     ----------
-    lin2003: H.-T. Lin, C.-J. Lin, A study on sigmoid kernels for SVM and the
-    training of non-PSD kernels by SMO-type methods, 2003.
+    lin2003: H.-T. Lin, C.-J. Lin, A study on sigmoid kernels for SVM and the training of
+    non-PSD kernels by SMO-type methods, 2003.
 
     Examples
     --------
@@ -216,11 +218,11 @@ class Sigmoid(GammaKernel):
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return tanh(gamma x.z + coef0)."""
-        return xp.tanh(self.scale * base + float(self.coef0))
+        return xp.tanh(self.numeric_gamma * base + float(self.coef0))
 
     def native(self) -> NativeSpec | None:
         """Return kind and parameters for the compiled core."""
-        return NativeSpec(self.kind, self.scale, float(self.coef0))
+        return NativeSpec(self.kind, self.numeric_gamma, float(self.coef0))
 
 
 @dataclass(repr=False)
@@ -238,8 +240,8 @@ class Cosine(VectorKernel):
 
     References
     ----------
-    manning2008: C. Manning, P. Raghavan, H. Schuetze, Introduction to
-    Information Retrieval, 2008, ch. 6.
+    manning2008: C. Manning, P. Raghavan, H. Schuetze, Introduction to Information
+    Retrieval, 2008, ch. 6.
 
     Examples
     --------
@@ -252,7 +254,7 @@ class Cosine(VectorKernel):
 
     def formula(self, base: Any, norm_a: Any, norm_b: Any, xp: Any = np) -> Any:
         """Return x.z / (|x| |z|), where 1 replaces a length of 0."""
-        return base / xp.sqrt(norm_a + (norm_a == 0)) / xp.sqrt(norm_b + (norm_b == 0))
+        return base / (xp.sqrt(norm_a + (norm_a == 0)) * xp.sqrt(norm_b + (norm_b == 0)))
 
     def diagonal(self, A: Rows) -> FloatArray:
         """Return 1 for each row, 0 for rows of zeros."""

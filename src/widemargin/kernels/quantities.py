@@ -55,18 +55,22 @@ def is_sparse(rows: Rows) -> bool:
 
 def as_rows(rows: Rows, owner: str, name: str) -> Rows:
     """Return `rows` as float32 or float64 array or CSR, without a copy where it already is one."""
-    if is_sparse(rows):
-        matrix = rows.tocsr()
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-    else:
-        matrix = np.asarray(rows)
+    matrix: Rows = rows if is_sparse(rows) else np.asarray(rows)
     if matrix.ndim != 2:
         raise ValueError(
             f"{owner}: {name} must have two dimensions, found {matrix.ndim}; "
-            f"reshape one row to (1, n_features)."
+            "reshape one row to (1, n_features)."
         )
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{owner}: {name} must hold real numbers, found dtype {matrix.dtype}; "
+            "encode categories and convert with numpy.asarray(rows, dtype=float)."
+        )
+    if is_sparse(matrix):
+        matrix = matrix.tocsr()
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     return matrix
@@ -128,7 +132,9 @@ def squared_distances(A: Rows, B: Rows) -> Double:
             A = A - centre
             B = A if same else B - centre
         summands = squared_norms(A)[:, None] + squared_norms(B)
-        distance = summands - 2 * dot(A, B)
+        distance = np.asarray(dot(A, B), dtype=np.float64)
+        distance *= -2
+        distance += summands
         _recompute(distance, summands, A, B, lambda a, b: row_sums(a - b, np.square))
     return distance
 
@@ -145,7 +151,7 @@ def _manhattan(A: Rows, B: Rows) -> Double:
 
 def _chi_squared(A: Rows, B: Rows) -> Double:
     if not is_sparse(A):
-        return _sum_over_features(A, B, lambda a, b: np.square(a - b) / ((a + b) + ((a + b) == 0)))
+        return _sum_over_features(A, B, _chi_squared_term)
     summands = row_sums(A)[:, None] + row_sums(B)
     distance = summands - 4 * _sum_over_shared(A, B, lambda a, b: a * (b / (a + b + (a + b == 0))))
     _recompute(
@@ -156,6 +162,11 @@ def _chi_squared(A: Rows, B: Rows) -> Double:
         lambda a, b: row_sums((a - b).multiply((a + b).power(-1)).multiply(a - b).tocsr()),
     )
     return distance
+
+
+def _chi_squared_term(a: Any, b: Any) -> Any:
+    difference, total = a - b, a + b
+    return difference * (difference / (total + (total == 0)))
 
 
 def _minimum(A: Rows, B: Rows) -> Double:

@@ -19,8 +19,10 @@ class Spectrum(Kernel):
 
     Prefer it for sequences without a common alignment: proteins, DNA, short texts, log lines.
 
-    k(s, t) = sum_u count_u(s) count_u(t) over all u of `length` letters; divided by
-    sqrt(k(s, s) k(t, t)) if normalised. A string shorter than `length` is similar to nothing.
+    A string shorter than `length` is similar to nothing.
+
+    k(s, t) = sum_u count_u(s) count_u(t) over all u of `length` letters, divided by
+    sqrt(k(s, s) k(t, t)) if normalised.
 
     Parameters
     ----------

@@ -54,22 +54,19 @@ class VectorKernel(Kernel):
         A, B = as_pair(A, B, type(self).__name__)
         self._check_sign(A, B)
         dtype = np.result_type(A.dtype, B.dtype)
-        values: FloatArray = self._block(A, B, dtype)
+        values: FloatArray = self._block(A, B, dtype).astype(dtype, copy=False)
         return values
 
     def _block(self, A: Rows, B: Rows, dtype: Any) -> Any:
         base = BASES[self.base](A, B).astype(dtype, copy=False)
-        norm_a = squared_norms(A).astype(dtype)[:, None]
-        norm_b = squared_norms(B).astype(dtype)
-        return self.formula(base, norm_a, norm_b)
+        return self.formula(base, squared_norms(A)[:, None], squared_norms(B))
 
     def diagonal(self, A: Rows) -> FloatArray:
         """Return k(a, a) for each row a of `A` from its norm alone."""
         A = as_rows(A, type(self).__name__, "A")
         self._check_sign(A)
-        norm = squared_norms(A).astype(A.dtype)
-        base = SELF_BASES[self.base](A).astype(A.dtype)
-        values: FloatArray = self.formula(base, norm, norm)
+        norm = squared_norms(A)
+        values: FloatArray = self.formula(SELF_BASES[self.base](A), norm, norm).astype(A.dtype)
         return values
 
     def native(self) -> NativeSpec | None:
@@ -105,7 +102,7 @@ class GammaKernel(VectorKernel):
             check_number(type(self).__name__, "gamma", self.gamma)
 
     @property
-    def scale(self) -> float:
+    def numeric_gamma(self) -> float:
         """Gamma as a number."""
         if isinstance(self.gamma, str):
             raise ValueError(
@@ -126,4 +123,4 @@ class GammaKernel(VectorKernel):
 
     def native(self) -> NativeSpec | None:
         """Return kind and gamma for the compiled core."""
-        return NativeSpec(self.kind, gamma=self.scale)
+        return NativeSpec(self.kind, gamma=self.numeric_gamma)

@@ -1,0 +1,1 @@
+"""Support vector machines, every fit certified by a duality gap."""

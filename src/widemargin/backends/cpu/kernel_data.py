@@ -1,0 +1,179 @@
+"""The rows of a fit and their kernel, on the CPU: what all machines of one fit share."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...kernels import Kernel
+from ...problem import Problem
+from ...solution import Certificate
+from .certificate import certify
+from .machine import CpuMachine, Segment, View, whole
+from .row_cache import RowCache
+from .sources import FunctionSource, GramSource, NativeSource, Source, count_rows, row_parts
+
+__all__ = ["CpuKernelData"]
+
+Ids = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+BLOCK = 1024
+FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
+SHRINK_SHARE = 0.7
+CERTIFY_VALUES = 1 << 26  # kernel values computed between two looks at the keyboard
+
+
+class CpuKernelData:
+    """Rows, kernel, and the caches of kernel rows that the machines of one fit share.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or list of objects
+        Rows; with `kernel` None, their kernel matrix.
+    kernel : Kernel or None
+        Kernel with all parameters resolved to numbers.
+    threads : int
+        Threads to use.
+    budget : int
+        Bytes that may be allocated.
+    precision : {"auto", "float32", "float64"}
+        Precision of stored kernel values.
+    """
+
+    def __init__(
+        self, X: Any, kernel: Kernel | None, *, threads: int, budget: int, precision: str
+    ) -> None:
+        self.X, self.kernel, self.threads, self.budget = X, kernel, threads, budget
+        self.rows = count_rows(X)
+        self.source = self._open(np.dtype(np.float64))
+        self.diagonal = self.source.diagonal()
+        self.precisions = self._precisions(precision)
+        self._caches: dict[tuple[Any, bytes], RowCache] = {}
+
+    def _open(self, dtype: Any) -> Source:
+        if self.kernel is None:
+            return GramSource(self.X, dtype)
+        spec = self.kernel.native()
+        if spec is None:
+            return FunctionSource(self.X, self.kernel, dtype)
+        return NativeSource(
+            self.X,
+            spec,
+            kernel=self.kernel,
+            dtype=dtype,
+            threads=self.threads,
+            pack_limit=self.budget // 4,
+        )
+
+    def _precisions(self, precision: str) -> tuple[str, ...]:
+        """Return the precisions to solve in, one after the other until the certificate holds.
+
+        "auto" begins with float32 unless the data are few, or so spread that float32 distances
+        would lose more than about five digits of the exponent.
+        """
+        if precision != "auto":
+            return (precision,)
+        if self.rows <= FLOAT64_ROWS or self._exponent_error() > 1e-4:
+            return ("float64",)
+        return ("float32", "float64")
+
+    def _exponent_error(self) -> float:
+        spec = None if self.kernel is None else self.kernel.native()
+        if spec is None or spec.kind.name != "RBF":
+            return 0.0
+        spread = float(np.max(_squared_norms(self.X, getattr(self.source, "centre", None))))
+        return spec.gamma * spread * float(np.finfo(np.float32).eps)
+
+    def machine(
+        self, problem: Problem, segments: list[Ids], start: Vector, precision: str
+    ) -> CpuMachine:
+        """Return the state of a machine over some rows, given as segments of row numbers."""
+        ids = segments[0] if len(segments) == 1 else np.concatenate(segments)
+        opened, first = [], 0
+        share = self.budget // len(segments)
+        for segment in segments:
+            cache = self._cache(segment, precision, share)
+            opened.append(Segment(cache, first, first + segment.size))
+            first += segment.size
+        slots = min(s.cache.owner.size for s in opened)
+        return CpuMachine(
+            problem,
+            ids,
+            opened,
+            self.diagonal[ids],
+            start=start,
+            outputs=self._outputs(problem, ids, start, precision),
+            block_size=max(2, min(BLOCK, slots)),
+            threads=self.threads,
+            shrinker=self._smaller_view if len(segments) == 1 else None,
+        )
+
+    def _cache(self, columns: Ids, precision: str, budget: int) -> RowCache:
+        key = (precision, columns.tobytes())
+        if key not in self._caches:
+            source = self.source.restrict(columns, np.dtype(precision))
+            row_bytes = _core.padded(columns.size) * source.dtype.itemsize
+            slots = int(max(2, min(self.rows, budget // 2 // row_bytes)))
+            self._caches[key] = RowCache(source, self.rows, slots)
+        return self._caches[key]
+
+    def release(self) -> None:
+        """Forget all kernel rows."""
+        self._caches.clear()
+
+    def _outputs(self, problem: Problem, ids: Ids, x: Vector, precision: str) -> Vector:
+        """Return K x over the given rows, with kernel values of the given precision."""
+        totals = problem.coefficients(x)
+        used = np.flatnonzero(totals)
+        outputs = np.zeros(ids.size)
+        if used.size:
+            source = self.source.restrict(ids[used], np.dtype(precision))
+            weights = np.ascontiguousarray(totals[used][None])
+            for part in row_parts(ids.size, used.size, CERTIFY_VALUES):
+                sums = source.sums(ids[part], weights, whole(used.size))
+                outputs[part] = sums[:, 0, 0]
+        return outputs
+
+    def certify(
+        self, problem: Problem, segments: list[Ids], x: Vector
+    ) -> tuple[Vector, Certificate]:
+        """Return the outputs of `x` and its certificate, all computed anew in float64."""
+        ids = np.concatenate(segments)
+        outputs = self._outputs(problem, ids, x, "float64")
+        return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
+
+    def _smaller_view(self, machine: CpuMachine, keep: Ids) -> View | None:
+        """Return a view of some of the rows of the machine's view, or None if not worth while."""
+        view = machine.view
+        if keep.size > SHRINK_SHARE * view.size or view.size < 4 * BLOCK:
+            return None
+        old = view.segments[0].cache
+        ids = view.ids[keep]
+        source = self.source.restrict(ids, old.source.dtype)
+        width = _core.padded(ids.size) * source.dtype.itemsize
+        free = max(0, self.budget // 2 - old.used * old.width * old.source.dtype.itemsize)
+        slots = min(ids.size, free // width)
+        if slots < min(ids.size, 2 * BLOCK):
+            return None
+        cache = RowCache(source, self.rows, int(slots))
+        cache.inherit(old, ids, keep, self.threads)
+        x = machine.x
+        outputs = machine.base.outputs.copy()
+        outputs[view.rows] = view.outputs
+        segments = [Segment(cache, 0, ids.size)]
+        return View(machine.problem, view.rows[keep], ids, segments, x, outputs)
+
+
+def _squared_norms(X: Any, centre: Vector | None) -> Vector:
+    if centre is None:
+        from scipy.sparse import issparse
+
+        squared = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        return np.asarray(squared, dtype=np.float64).ravel()
+    norms = np.empty(X.shape[0])
+    for part in row_parts(X.shape[0], X.shape[1]):
+        shifted = X[part] - centre
+        norms[part] = np.einsum("ij,ij->i", shifted, shifted)
+    return norms

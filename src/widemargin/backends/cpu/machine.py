@@ -1,0 +1,323 @@
+"""One kernel machine on the CPU: the state behind the block operations of the solvers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...problem import Problem
+from ...solvers.operations import BlockStep, Measure
+from .newton import finish_block
+from .row_cache import RowCache
+
+__all__ = ["CpuMachine", "Segment", "View"]
+
+Ids = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive rows of a machine whose kernel columns one cache holds."""
+
+    cache: RowCache
+    first: int
+    last: int
+
+
+class View:
+    """The rows being worked on, with everything the operations need laid out for them alone."""
+
+    def __init__(
+        self, problem: Problem, rows: Ids, ids: Ids, segments: list[Segment], x: Vector, out: Vector
+    ) -> None:
+        n = problem.rows
+        variables = np.concatenate([rows + side * n for side in range(problem.sides)])
+        self.rows, self.ids, self.segments, self.variables = rows, ids, segments, variables
+        self.x, self.outputs = x[variables], out[rows]
+        self.linear = problem.linear[variables]
+        self.lower, self.upper = problem.lower[variables], problem.upper[variables]
+        self.group = problem.group[variables]
+        self.taken = np.zeros(variables.size, dtype=np.uint8)
+        self.box = _core.box(
+            self.outputs,
+            self.linear,
+            self.lower,
+            self.upper,
+            self.x,
+            self.group,
+            problem.groups,
+        )
+        self.sides, self.groups = problem.sides, problem.groups
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.rows.size)
+
+    def row_of(self, variables: Ids) -> Ids:
+        """Return the row, counted in this view, that each variable belongs to."""
+        return variables % self.size
+
+    def totals(self) -> Vector:
+        """Return the coefficient of each row."""
+        return self.x if self.sides == 1 else self.x.reshape(self.sides, -1).sum(axis=0)
+
+
+class CpuMachine:
+    """State of one box problem; implements ``solvers.operations.BlockOperations``."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        ids: Ids,
+        segments: list[Segment],
+        diagonal: Vector,
+        *,
+        start: Vector,
+        outputs: Vector,
+        block_size: int,
+        threads: int,
+        shrinker: Any = None,
+    ) -> None:
+        self.problem, self.diagonal, self.threads = problem, diagonal, threads
+        self.block_size, self.shrinker = block_size, shrinker
+        self.start, self.base_outputs = start.copy(), outputs
+        self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
+        self.view = self.base
+        self.block: Ids = np.empty(0, dtype=np.int64)
+        self.block_x: Vector = np.empty(0)
+        self.indefinite = False
+        self.exact = False
+        self.dtype = segments[0].cache.source.dtype
+        self._kernel_memory = np.zeros(0, dtype=self.dtype)
+        self._kernel: NDArray[Any] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the data."""
+        return self.problem.rows
+
+    @property
+    def active(self) -> int:
+        """Rows that are being worked on."""
+        return self.view.size
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block is all variables: then one crossing solves the problem."""
+        return self.block.size == self.base.variables.size
+
+    @property
+    def x(self) -> Vector:
+        """The variables of the whole problem."""
+        if self.view is not self.base:
+            self.base.x[self.view.variables] = self.view.x
+        return self.base.x
+
+    def correct(self, outputs: Vector) -> None:
+        """Replace the running outputs of all rows by exact ones (iterative refinement)."""
+        self.base.x[:] = self.x
+        self.base.outputs[:] = outputs
+        self.view = self.base
+        self.block = np.empty(0, dtype=np.int64)
+
+    def measure(self) -> Measure:
+        """Return violation, gap and objective over the active rows."""
+        view = self.view
+        reaches = view.box.reach(self.threads)
+        violation = max(0.0, *(high - low for low, high, _, _ in reaches))
+        multipliers = [
+            -total / count if count else -0.5 * _finite_sum(low, high)
+            for low, high, total, count in reaches
+        ]
+        gap, quadratic, linear = view.box.sums(multipliers, self.threads)
+        dual = -(0.5 * quadratic + linear)
+        if not np.isfinite(dual):
+            raise FloatingPointError(
+                "kernel values overflow: the numbers in X are too large for this kernel; "
+                "scale the columns (for example with StandardScaler) or lower gamma or degree"
+            )
+        scale = max(abs(dual), abs(dual + gap))
+        return Measure(violation, gap / scale if scale > 0 else 0.0, dual)
+
+    def select(self) -> bool:
+        """Choose the next block: half of the last one, then the worst violators."""
+        view = self.view
+        size = min(self.block_size, view.variables.size)
+        if size == view.variables.size:
+            self.block = np.arange(size)
+            return True
+        kept = self.block[self.block.size - size // 2 :] if self.block.size >= size // 2 else (
+            self.block
+        )
+        if self.exact:
+            free = np.flatnonzero((view.x > view.lower) & (view.x < view.upper))
+            kept = free[: self._exact_limit()]
+            size = kept.size + size // 2
+        view.taken[kept] = 1
+        worst = view.box.violators(view.taken, size - kept.size, self.threads)
+        view.taken[kept] = 0
+        self.block = np.concatenate([kept, np.asarray(worst, dtype=np.int64)])
+        return self.block.size > 1
+
+    def _exact_limit(self) -> int:
+        slots = min(segment.cache.owner.size for segment in self.view.segments)
+        return max(2, min(EXACT_BLOCK, slots - self.block_size // 2))
+
+    def load_rows(self) -> bool:
+        """Fetch some of the kernel rows that the moves need; return True while some are missing."""
+        if self.whole:
+            return False
+        ids = np.unique(self.view.ids[self.view.row_of(self.block[self._moved()])])
+        missing = [segment.cache.load_some(ids) for segment in self.view.segments]
+        return any(missing)
+
+    def _moved(self) -> Ids:
+        return np.flatnonzero(self.block_x != self.view.x[self.block])
+
+    def _block_kernel(self) -> NDArray[Any]:
+        """Return the kernel matrix of the block, its rows padded.
+
+        It is computed, not gathered from the rows at hand: a million values in cache take the tile
+        less time than as many reads from all over memory, and no row need be loaded that does not
+        move.
+        """
+        if self.whole and self._kernel is not None:
+            return self._kernel
+        view, size = self.view, self.block.size
+        width = _core.padded(size)
+        if self._kernel_memory.size < size * width:
+            self._kernel_memory = np.zeros(size * width, dtype=self.dtype)
+        self._kernel = self._kernel_memory[: size * width].reshape(size, width)
+        source = view.segments[0].cache.source
+        source.square_into(view.ids[view.row_of(self.block)], self._kernel)
+        return self._kernel
+
+    def _block_gradient(self) -> Vector:
+        view, block = self.view, self.block
+        return view.outputs[view.row_of(block)] + view.linear[block]
+
+    def _pad(self, values: Vector, width: int, dtype: Any) -> NDArray[Any]:
+        padded = np.zeros(width, dtype=dtype)
+        padded[: values.size] = values
+        return padded
+
+    def solve_block(self, tolerance: float, limit: int) -> BlockStep:
+        """Solve the block's own problem in at most `limit` steps."""
+        view, block = self.view, self.block
+        kernel = self._block_kernel()
+        width = kernel.shape[1]
+        gradient = self._block_gradient()
+        for g in range(view.groups):  # a shift of a group changes no pair; it saves digits
+            members = view.group[block] == g
+            if members.any():
+                gradient[members] -= np.median(gradient[members])
+        self.block_x = view.x[block]
+        iterations, violation, negative = _core.solve_block(
+            kernel,
+            self._pad(self.diagonal[view.rows[view.row_of(block)]], width, self.dtype),
+            self._pad(gradient, width, self.dtype),
+            self.block_x,
+            view.lower[block],
+            view.upper[block],
+            view.group[block],
+            view.groups,
+            tolerance,
+            limit,
+        )
+        self.indefinite = self.indefinite or negative
+        return BlockStep(iterations, exhausted=iterations >= limit and violation > tolerance)
+
+    def solve_block_exactly(self, tolerance: float) -> BlockStep:
+        """Solve the block's own problem by Newton steps on its free variables."""
+        self.exact = True
+        view, block = self.view, self.block
+        size = block.size
+        assert self._kernel is not None
+        kernel = np.asarray(self._kernel, dtype=np.float64)
+        gradient = self._block_gradient()
+        gradient += kernel[:, :size] @ (self.block_x - view.x[block])
+        self.block_x, iterations = finish_block(
+            kernel,
+            self.diagonal[view.rows[view.row_of(block)]],
+            gradient,
+            self.block_x,
+            view.lower[block],
+            view.upper[block],
+            view.group[block],
+            tolerance,
+        )
+        return BlockStep(iterations, exhausted=False)
+
+    def apply(self) -> None:
+        """Bring the outputs of all active rows up to date with the block's moves."""
+        view, block = self.view, self.block
+        moved = self._moved()
+        moves = self.block_x[moved] - view.x[block[moved]]
+        view.x[block] = self.block_x
+        if self.whole:
+            assert self._kernel is not None
+            _core.apply_rows(view.outputs, self._kernel, moved, moves, self.threads)
+            return
+        ids = view.ids[view.row_of(block[moved])]
+        for segment in view.segments:
+            cache = segment.cache
+            _core.apply_rows(
+                view.outputs[segment.first : segment.last],
+                cache.arena,
+                cache.slots(ids),
+                moves,
+                self.threads,
+            )
+
+    def set_aside(self) -> None:
+        """Drop rows at a bound whose gradient lies beyond everything they could be paired with."""
+        if self.shrinker is None:
+            return
+        view = self.view
+        reaches = view.box.reach(self.threads)
+        gradient = np.tile(view.outputs, view.sides) + view.linear
+        low = np.array([r[0] for r in reaches])[view.group]
+        high = np.array([r[1] for r in reaches])[view.group]
+        stuck = ((view.x <= view.lower) & (gradient > high)) | (
+            (view.x >= view.upper) & (gradient < low)
+        )
+        stuck[self.block] = False
+        keep = ~stuck.reshape(view.sides, -1).all(axis=0)
+        smaller = self.shrinker(self, np.flatnonzero(keep))
+        if smaller is not None:
+            self.block = np.empty(0, dtype=np.int64)
+            self.view = smaller
+
+    def take_back(self) -> bool:
+        """Work on all rows again; return False if none had been set aside."""
+        if self.view is self.base:
+            return False
+        before, x = self.base.x.copy(), self.x
+        self.base.outputs[self.view.rows] = self.view.outputs
+        rest = np.setdiff1d(self.base.rows, self.view.rows)
+        moves = self.problem.coefficients(x) - self.problem.coefficients(before)
+        changed = np.flatnonzero(moves)
+        if changed.size:
+            source = self.base.segments[0].cache.source.restrict(self.base.ids[changed])
+            sums = source.sums(self.base.ids[rest], moves[changed][None], whole(changed.size))
+            self.base.outputs[rest] += sums[:, 0, 0]
+        self.view = self.base
+        self.block = np.empty(0, dtype=np.int64)
+        return True
+
+
+def whole(columns: int) -> Ids:
+    """Return the group starts of sums over all columns together."""
+    return np.array([0, columns], dtype=np.int64)
+
+
+def _finite_sum(low: float, high: float) -> float:
+    """Return low + high, or twice the finite one, or 0."""
+    finite = [v for v in (low, high) if np.isfinite(v)]
+    return 2.0 * sum(finite) / len(finite) if finite else 0.0

@@ -1,0 +1,245 @@
+"""Where kernel values come from: the compiled tile, a given matrix, or a Python function.
+
+A source knows the kernel between all rows of the data and its chosen columns. It fills whole rows
+into memory that it is given, and forms weighted sums over its columns without keeping a block.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ... import _core
+from ...kernels import Kernel
+from ...kernels.native import NativeSpec
+
+__all__ = ["FunctionSource", "GramSource", "NativeSource", "Source", "open_rows"]
+
+Ids = NDArray[np.int64]
+Floats = NDArray[Any]
+
+SPARSE_BELOW = 0.4  # share of entries that are not zero; measured in benchmarks/tile.py
+SAMPLED_ROWS = 256
+
+
+class Source(Protocol):
+    """Kernel values between any rows of the data, named by number, and this source's columns."""
+
+    columns: Ids
+    dtype: np.dtype[Any]
+
+    def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
+        """Write the kernel row of ids[i] to arena[slots[i]]."""
+        ...
+
+    def square_into(self, ids: Ids, square: Floats) -> None:
+        """Write the kernel matrix of some rows to the first columns of a padded array."""
+        ...
+
+    def sums(self, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
+        """Return the sums over columns, shape (ids, groups, outputs), of weights[output, column]."""
+        ...
+
+    def diagonal(self) -> Floats:
+        """Return k(z, z) for every row of the data."""
+        ...
+
+    def restrict(self, columns: Ids, dtype: Any = None) -> Self:
+        """Return the source with other columns, and perhaps another precision."""
+        ...
+
+
+def open_rows(X: Floats | sp.csr_array) -> Any:
+    """Return the compiled core's view of a dense or CSR array; nothing is copied."""
+    if sp.issparse(X):
+        return _core.sparse_rows(X.data, X.indptr, X.indices, X.shape[1])
+    return _core.dense_rows(X)
+
+
+def _share_of_nonzeros(X: Any) -> float:
+    if sp.issparse(X):
+        return X.nnz / max(1, X.shape[0] * X.shape[1])
+    sample = X[:: max(1, X.shape[0] // SAMPLED_ROWS)]
+    return float(np.count_nonzero(sample) / max(1, sample.size))
+
+
+class NativeSource:
+    """Kernel values by the compiled tile.
+
+    The columns are packed for the tile: dense rows feature by feature, rows that are mostly zero as
+    entries. Dense rows are centred for Gaussian kernels, so that distances do not cancel.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        spec: NativeSpec,
+        *,
+        kernel: Kernel,
+        dtype: Any,
+        threads: int,
+        pack_limit: int,
+        columns: Ids | None = None,
+        like: "NativeSource | None" = None,
+    ) -> None:
+        self.X, self.spec, self.kernel, self.threads = X, spec, kernel, threads
+        self.pack_limit = pack_limit
+        self.dtype = np.dtype(dtype)
+        if like is None:
+            of_products = spec.kind.name not in ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")
+            self.rows = open_rows(X)
+            self.sparse = of_products and _share_of_nonzeros(X) < SPARSE_BELOW
+            centred = spec.kind.name == "RBF" and not self.sparse and not sp.issparse(X)
+            self.centre = X.mean(axis=0, dtype=np.float64) if centred else None
+        else:
+            self.rows, self.sparse, self.centre = like.rows, like.sparse, like.centre
+        self.columns = np.arange(X.shape[0]) if columns is None else columns
+        self._panels: Any = None
+
+    @property
+    def panels(self) -> Any:
+        """The packed columns."""
+        if self._panels is None:
+            make = _core.Panels32 if self.dtype == np.float32 else _core.Panels64
+            self._panels = make(
+                self.rows,
+                self.columns,
+                int(self.spec.kind),
+                self.spec.gamma,
+                self.spec.coef0,
+                self.spec.degree,
+                self.centre,
+                self.sparse,
+                self._packed_size() <= self.pack_limit,
+                self.threads,
+            )
+        return self._panels
+
+    def _packed_size(self) -> int:
+        if not self.sparse:
+            return int(self.columns.size * self.X.shape[1] * self.dtype.itemsize)
+        entries = _share_of_nonzeros(self.X) * self.columns.size * self.X.shape[1]
+        return int(entries * (self.dtype.itemsize + 4))
+
+    def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
+        """Write the kernel row of ids[i] to arena[slots[i]]."""
+        self.panels.rows_into(self.rows, ids, arena, slots, self.threads)
+
+    def square_into(self, ids: Ids, square: Floats) -> None:
+        """Write the kernel matrix of some rows to the first columns of a padded array."""
+        self.restrict(ids).rows_into(ids, square, np.arange(ids.size))
+
+    def sums(self, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
+        """Return weighted sums over the columns for rows of the data."""
+        return self.sums_of(self.rows, ids, weights, group_starts)
+
+    def sums_of(self, rows: Any, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
+        """Return weighted sums over the columns for rows of any other data, opened as rows."""
+        groups, outputs = group_starts.size - 1, weights.shape[0]
+        result = np.empty((ids.size, groups * outputs))
+        self.panels.sums_into(rows, ids, weights, group_starts, result, self.threads)
+        return result.reshape(ids.size, groups, outputs)
+
+    def diagonal(self) -> Floats:
+        """Return k(z, z) for every row of the data."""
+        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+
+    def restrict(self, columns: Ids, dtype: Any = None) -> "NativeSource":
+        """Return the source with other columns, and perhaps another precision."""
+        return NativeSource(
+            self.X,
+            self.spec,
+            kernel=self.kernel,
+            dtype=self.dtype if dtype is None else dtype,
+            threads=self.threads,
+            pack_limit=self.pack_limit,
+            columns=columns,
+            like=self,
+        )
+
+
+class _BlockSource:
+    """What sources have in common that are asked for blocks in Python."""
+
+    columns: Ids
+    dtype: np.dtype[Any]
+    block: Callable[[Ids, Ids], Floats]
+
+    def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
+        """Write the kernel row of ids[i] to arena[slots[i]]."""
+        arena[slots, : self.columns.size] = self.block(ids, self.columns)
+
+    def square_into(self, ids: Ids, square: Floats) -> None:
+        """Write the kernel matrix of some rows to the first columns of a padded array."""
+        square[:, : ids.size] = self.block(ids, ids)
+
+    def sums(self, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
+        """Return weighted sums over the columns for rows of the data."""
+        groups, outputs = group_starts.size - 1, weights.shape[0]
+        result = np.zeros((ids.size, groups, outputs))
+        for part in row_parts(ids.size, self.columns.size):
+            block = np.asarray(self.block(ids[part], self.columns), dtype=np.float64)
+            for g in range(groups):
+                inside = slice(group_starts[g], group_starts[g + 1])
+                result[part, g] = block[:, inside] @ weights[:, inside].T
+        return result
+
+
+def row_parts(rows: int, columns: int, values: int = 1 << 22) -> Iterator[slice]:
+    """Cut rows into parts whose blocks hold about `values` numbers."""
+    step = max(1, values // max(1, columns))
+    for first in range(0, rows, step):
+        yield slice(first, min(first + step, rows))
+
+
+class GramSource(_BlockSource):
+    """Kernel values from a matrix that the caller has computed, used in place."""
+
+    def __init__(self, gram: Floats, dtype: Any, columns: Ids | None = None) -> None:
+        self.gram, self.dtype = gram, np.dtype(dtype)
+        self.columns = np.arange(gram.shape[0]) if columns is None else columns
+        self.whole = columns is None
+
+    def block(self, ids: Ids, columns: Ids) -> Floats:  # type: ignore[override]
+        """Return a block of the matrix."""
+        return self.gram[ids] if self.whole else self.gram[ids[:, None], columns]
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of the matrix."""
+        return np.array(np.diagonal(self.gram), dtype=np.float64)
+
+    def restrict(self, columns: Ids, dtype: Any = None) -> "GramSource":
+        """Return the source with other columns, and perhaps another precision."""
+        return GramSource(self.gram, self.dtype if dtype is None else dtype, columns)
+
+
+class FunctionSource(_BlockSource):
+    """Kernel values from a Python kernel, asked for blocks."""
+
+    def __init__(self, X: Any, kernel: Kernel, dtype: Any, columns: Ids | None = None) -> None:
+        self.X, self.kernel, self.dtype = X, kernel, np.dtype(dtype)
+        self.columns = np.arange(count_rows(X)) if columns is None else columns
+
+    def block(self, ids: Ids, columns: Ids) -> Floats:  # type: ignore[override]
+        """Ask the kernel for a block."""
+        return self.kernel(take_rows(self.X, ids), take_rows(self.X, columns))
+
+    def diagonal(self) -> Floats:
+        """Return k(z, z) for every row of the data."""
+        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+
+    def restrict(self, columns: Ids, dtype: Any = None) -> "FunctionSource":
+        """Return the source with other columns, and perhaps another precision."""
+        return FunctionSource(self.X, self.kernel, self.dtype if dtype is None else dtype, columns)
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of an array, a sparse matrix or a list of objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, ids: Ids) -> Any:
+    """Return the rows of an array, a sparse matrix or a list of objects."""
+    return X[ids] if hasattr(X, "shape") else [X[i] for i in ids]

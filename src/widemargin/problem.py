@@ -1,0 +1,186 @@
+"""The one quadratic program behind every kernel machine, and the six ways to state it.
+
+With K the kernel matrix of the rows and x the signed coefficients of the rows, all six learners ::
+
+    minimise    ½ xᵀ K x + linearᵀ x
+    subject to  lower <= x <= upper,   sum of x over each group = its sum at the start
+
+so that the decision function is f(z) = sum_i x_i k(z, z_i) + bias, where the bias is the
+multiplier of the group's sum. A classifier has one variable for each row, with x_i = y_i alpha_i;
+regression has two (a row may be pulled up or down), the second after all the first.
+
+References: chang2011 (C.-C. Chang, C.-J. Lin, LIBSVM, ACM TIST 2, 2011), scholkopf2000 (nu),
+tax2004 (SVDD).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Problem",
+    "c_svc",
+    "epsilon_svr",
+    "nu_svc",
+    "nu_svr",
+    "one_class",
+    "svdd",
+]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A quadratic program over a box with one fixed sum for each group of variables.
+
+    Attributes
+    ----------
+    linear, lower, upper : array of shape (sides * n_rows,)
+        Linear term and bounds of each variable.
+    group : array of int8
+        The group, 0 or 1, whose sum the variable belongs to.
+    start : array
+        A point that satisfies every constraint; its group sums are the ones to keep.
+    sides : int
+        Variables for each row: 1, or 2 for regression.
+    groups : int
+        Number of groups, 1 or 2.
+    """
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    group: NDArray[np.int8]
+    start: Vector
+    sides: int = 1
+    groups: int = 1
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the data."""
+        return self.linear.size // self.sides
+
+    def coefficients(self, x: Vector) -> Vector:
+        """Return the coefficient of each row in the decision function."""
+        return x if self.sides == 1 else x.reshape(self.sides, -1).sum(axis=0)
+
+    def near(self, x: Vector) -> Vector:
+        """Return the feasible point that clipping `x` and restoring the group sums leads to."""
+        x = np.clip(x, self.lower, self.upper)
+        for g in range(self.groups):
+            members = np.flatnonzero(self.group == g)
+            excess = float(x[members].sum() - self.start[members].sum())
+            room = x[members] - (self.lower if excess > 0 else self.upper)[members]
+            total = float(room.sum())
+            if abs(total) < abs(excess):
+                return self.start.copy()
+            if excess:
+                x[members] -= room * (excess / total)
+        return np.clip(x, self.lower, self.upper)
+
+
+def _one_group(size: int) -> NDArray[np.int8]:
+    return np.zeros(size, dtype=np.int8)
+
+
+def c_svc(signs: Vector, costs: Vector) -> Problem:
+    """State C-SVC: ½||w||² + sum_i costs_i max(0, 1 - signs_i f(z_i))."""
+    return Problem(
+        linear=-signs,
+        lower=np.where(signs > 0, 0.0, -costs),
+        upper=np.where(signs > 0, costs, 0.0),
+        group=_one_group(signs.size),
+        start=np.zeros(signs.size),
+    )
+
+
+def nu_svc(signs: Vector, weights: Vector, nu: float) -> Problem:
+    """State nu-SVC, where nu bounds the share of margin errors; two groups, the classes.
+
+    Raises
+    ------
+    ValueError
+        If the lighter class has less than nu / 2 of all weight, so that no point is feasible.
+    """
+    total = float(weights.sum())
+    half = nu * total / 2.0
+    lightest = min(float(weights[signs > 0].sum()), float(weights[signs < 0].sum()))
+    if half > lightest * (1 + 1e-12):
+        raise ValueError(
+            f"specified nu is infeasible: nu={nu:g} but the smaller class allows at most "
+            f"{2 * lightest / total:.6g}; lower nu or use SVC"
+        )
+    start = np.zeros(signs.size)
+    for sign in (1.0, -1.0):
+        members = np.flatnonzero(signs == sign)
+        start[members] = sign * _fill(weights[members], half)
+    return Problem(
+        linear=np.zeros(signs.size),
+        lower=np.where(signs > 0, 0.0, -weights),
+        upper=np.where(signs > 0, weights, 0.0),
+        group=(signs < 0).astype(np.int8),
+        start=start,
+        groups=2,
+    )
+
+
+def epsilon_svr(targets: Vector, costs: Vector, epsilon: float) -> Problem:
+    """State epsilon-SVR: ½||w||² + sum_i costs_i max(0, |targets_i - f(z_i)| - epsilon)."""
+    zero = np.zeros(targets.size)
+    return Problem(
+        linear=np.concatenate([epsilon - targets, -epsilon - targets]),
+        lower=np.concatenate([zero, -costs]),
+        upper=np.concatenate([costs, zero]),
+        group=_one_group(2 * targets.size),
+        start=np.zeros(2 * targets.size),
+        sides=2,
+    )
+
+
+def nu_svr(targets: Vector, costs: Vector, nu: float) -> Problem:
+    """State nu-SVR, where nu bounds the share of rows outside a tube that is learnt too."""
+    zero = np.zeros(targets.size)
+    start = _fill(costs, nu * float(costs.sum()) / 2.0)
+    return Problem(
+        linear=np.concatenate([-targets, -targets]),
+        lower=np.concatenate([zero, -costs]),
+        upper=np.concatenate([costs, zero]),
+        group=np.repeat(np.array([0, 1], dtype=np.int8), targets.size),
+        start=np.concatenate([start, -start]),
+        sides=2,
+        groups=2,
+    )
+
+
+def one_class(weights: Vector, nu: float) -> Problem:
+    """State the one-class machine: ½||w||² - nu n rho + sum_i weights_i max(0, rho - w.z_i)."""
+    return Problem(
+        linear=np.zeros(weights.size),
+        lower=np.zeros(weights.size),
+        upper=weights,
+        group=_one_group(weights.size),
+        start=_fill(weights, nu * float(weights.sum())),
+    )
+
+
+def svdd(diagonal: Vector, weights: Vector, nu: float) -> Problem:
+    """State support vector data description: the smallest ball around all but a share nu of rows.
+
+    In the variables nu n alpha, so that the bounds are those of `one_class`.
+    """
+    total = nu * float(weights.sum())
+    return Problem(
+        linear=-0.5 * total * diagonal,
+        lower=np.zeros(weights.size),
+        upper=weights,
+        group=_one_group(weights.size),
+        start=_fill(weights, total),
+    )
+
+
+def _fill(limits: Vector, total: float) -> Vector:
+    """Return values up to their limits, the first ones full, that sum to `total`."""
+    before = np.cumsum(limits) - limits
+    return np.clip(total - before, 0.0, limits)

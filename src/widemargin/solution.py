@@ -1,0 +1,120 @@
+"""What a solver gives back: the coefficients, the certificate, and a sentence on how it ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Certificate", "Progress", "Reporter", "Solution", "Status"]
+
+
+class Status(Enum):
+    """How a fit ended; the value is the sentence the user reads."""
+
+    CONVERGED = "converged: no violation of the optimality conditions exceeds tol"
+    GAP_REACHED = "converged: the relative duality gap is at most gap_tol"
+    TIME_LIMIT = "stopped at max_time before reaching tol"
+    ITERATION_LIMIT = "stopped at max_iter before reaching tol"
+    INTERRUPTED = "interrupted before reaching tol"
+    STOPPED = "stopped by the callback before reaching tol"
+    STALLED = "stopped: rounding allows no further progress, tol is below what the numbers carry"
+
+    @property
+    def converged(self) -> bool:
+        """Whether what was asked for was reached."""
+        return self in (Status.CONVERGED, Status.GAP_REACHED)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a fit after an outer iteration.
+
+    Attributes
+    ----------
+    time : float
+        Seconds since the fit began.
+    iterations : int
+        Inner steps so far, as LIBSVM counts them.
+    dual_objective, gap, violation : float
+        Running values; `gap` is relative.
+    active : int
+        Rows that are still being worked on.
+    rows : int
+        Rows in all.
+    """
+
+    time: float
+    iterations: int
+    dual_objective: float
+    gap: float
+    violation: float
+    active: int
+    rows: int
+
+
+# Called after each outer iteration; returning True stops the fit.
+Reporter = Callable[[Progress], object]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds recomputed in float64 from the coefficients alone.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objectives; the optimum lies between them if the kernel is positive semidefinite.
+    violation : float
+        Largest violation of the optimality conditions.
+    multipliers : tuple of float
+        The multiplier of each group's sum: the bias, or what the estimator makes of it.
+    multiplier_range : tuple of pairs
+        Where each optimal multiplier must lie, given the gap.
+    """
+
+    primal: float
+    dual: float
+    violation: float
+    multipliers: tuple[float, ...]
+    multiplier_range: tuple[tuple[float, float], ...]
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual objective: neither is further than this from the optimum."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the larger objective."""
+        scale = max(abs(self.primal), abs(self.dual))
+        return self.gap / scale if scale > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The outcome of one kernel machine.
+
+    Attributes
+    ----------
+    x : array
+        The variables of the problem.
+    outputs : array
+        K x: the decision value of each row without the bias.
+    certificate : Certificate
+    status : Status
+    iterations : int
+    indefinite : bool
+        The kernel was found not to be positive semidefinite: the point satisfies the optimality
+        conditions, but the gap bounds nothing.
+    history : tuple of Progress
+    """
+
+    x: NDArray[np.float64]
+    outputs: NDArray[np.float64]
+    certificate: Certificate
+    status: Status
+    iterations: int
+    indefinite: bool = False
+    history: tuple[Progress, ...] = field(default=(), repr=False)

@@ -1,0 +1,106 @@
+"""Solve, certify, and solve on in higher precision until the certificate holds.
+
+Kernel values in float32 take half the memory and half the time. What is reported, however, is
+recomputed in float64 from the coefficients alone. Where the optimality conditions then do not hold
+to the tolerance, the outputs recomputed in float64 replace the running ones and the fit goes on:
+from here float32 values multiply only small moves, so each such correction wins several digits
+(iterative refinement). If that does not suffice, the kernel values themselves become float64.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ..problem import Problem
+from ..solution import Certificate, Solution, Status
+from .block_smo import block_smo
+from .monitor import Monitor
+
+__all__ = ["KernelData", "Options", "solve_certified"]
+
+STEPS_AT_ONCE = 200_000
+CORRECTIONS = 4
+FINAL = (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED, Status.STOPPED)
+SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
+
+
+class KernelData(Protocol):
+    """Rows and kernel on some backend."""
+
+    precisions: tuple[str, ...]
+
+    def machine(self, problem: Problem, segments: list[Any], start: Any, precision: str) -> Any:
+        """Return the state of a machine."""
+        ...
+
+    def certify(self, problem: Problem, segments: list[Any], x: Any) -> tuple[Any, Certificate]:
+        """Return outputs and certificate of a point, computed in float64."""
+        ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of one solver run that are not limits."""
+
+    shrinking: bool = True
+    exact: bool = False
+
+
+def solve_certified(
+    data: KernelData,
+    problem: Problem,
+    segments: list[Any],
+    start: Any,
+    monitor: Monitor,
+    options: Options,
+) -> Solution:
+    """Return the certified solution of one machine over the rows of some segments of the data."""
+    x, indefinite = start, False
+    for precision in data.precisions:
+        machine = data.machine(problem, segments, x, precision)
+        for _ in range(CORRECTIONS):
+            status = _run(machine, problem, precision, monitor, options)
+            x, indefinite = machine.x, indefinite or machine.indefinite
+            outputs, certificate = data.certify(problem, segments, x)
+            reached = monitor.reached(certificate.violation, certificate.relative_gap)
+            final = reached or status in FINAL
+            if final or precision == "float64":
+                break
+            machine.correct(outputs)
+        if final:
+            break
+    return Solution(
+        x=x,
+        outputs=outputs,
+        certificate=certificate,
+        status=reached or (Status.STALLED if status.converged else status),
+        iterations=monitor.iterations,
+        indefinite=indefinite,
+        history=tuple(monitor.history),
+    )
+
+
+def _run(
+    machine: Any, problem: Problem, precision: str, monitor: Monitor, options: Options
+) -> Status:
+    """Run the solver from the machine's state to a tolerance that the certificate should meet."""
+    asked = monitor.limits
+    monitor.limits = replace(asked, tolerance=_aim(asked.tolerance, problem, precision))
+    try:
+        return block_smo(
+            machine,
+            monitor,
+            shrinking=options.shrinking,
+            steps=STEPS_AT_ONCE,
+            exact=options.exact,
+        )
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+    finally:
+        monitor.limits = asked
+
+
+def _aim(tolerance: float, problem: Problem, precision: str) -> float:
+    """Return the tolerance to work to, so that the certificate will meet the one asked for."""
+    if problem.rows <= SMALL_ROWS:
+        return min(tolerance, 1e-10)
+    return tolerance * (0.9 if precision == "float32" else 0.999)
