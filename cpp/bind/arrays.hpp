@@ -38,5 +38,6 @@ struct DataRows {
 void bind_rows(nb::module_& m);
 void bind_panels(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_joint(nb::module_& m);
 
 }  // namespace widemargin

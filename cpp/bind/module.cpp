@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
     widemargin::bind_rows(m);
     widemargin::bind_panels(m);
     widemargin::bind_machine(m);
+    widemargin::bind_joint(m);
 }

@@ -3,6 +3,8 @@
 
 #include "solve/block_qp.hpp"
 #include "solve/gradient.hpp"
+#include "solve/joint_outputs.hpp"
+#include "solve/joint_qp.hpp"
 #include "solve/kernel_rows.hpp"
 
 namespace widemargin::WM_ISA {
@@ -25,16 +27,23 @@ BlockResult solve_block(const BlockProblem<T>& problem, double tolerance, Index 
 }
 
 template <class T>
+BlockResult solve_joint_block(const JointBlock<T>& problem, double tolerance, Index limit) {
+    return JointBlockSolver<T>(problem).run(tolerance, limit);
+}
+
+template <class T>
 HotOf<T> table_of() {
     return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>,
-            apply_rows<T>,  solve_block<T>, elementary<T>};
+            apply_rows<T>,  solve_block<T>, elementary<T>,
+            apply_joint<T>, solve_joint_block<T>};
 }
 
 #define WM_TEXT_OF(name) #name
 #define WM_TEXT(name) WM_TEXT_OF(name)
 
 const Hot& table() {
-    static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, sums};
+    static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, sums,
+                         measure_joint};
     return hot;
 }
 

@@ -6,6 +6,7 @@
 
 #include "solve/block_types.hpp"
 #include "solve/box_problem.hpp"
+#include "solve/joint_types.hpp"
 #include "solve/panels.hpp"
 
 namespace widemargin {
@@ -30,6 +31,9 @@ struct HotOf {
                        const double* moves, Index rows, int threads);
     BlockResult (*solve_block)(const BlockProblem<T>&, double tolerance, Index limit);
     void (*elementary)(int function, const T* in, T* out, Index n);  // 0 exp, 1 tanh, n > 1 power n
+    void (*apply_joint)(double* outputs, Index columns, Index classes, const T* const* kernel,
+                        const double* moves, Index rows, int threads);
+    BlockResult (*solve_joint_block)(const JointBlock<T>&, double tolerance, Index limit);
 };
 
 struct Hot {
@@ -38,6 +42,7 @@ struct Hot {
     HotOf<double> real;
     void (*reach)(const BoxProblem&, Reach*, int threads);
     Sums (*sums)(const BoxProblem&, const double* multipliers, int threads);
+    JointSums (*measure_joint)(const JointProblem&, double* violations, int threads);
 
     template <class T>
     const HotOf<T>& of() const {

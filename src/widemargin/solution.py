@@ -15,6 +15,10 @@ class Status(Enum):
 
     CONVERGED = "converged: no violation of the optimality conditions exceeds tol"
     GAP_REACHED = "converged: the relative duality gap is at most gap_tol"
+    STATIONARY = (
+        "converged to a stationary point: the kernel is not positive semidefinite, "
+        "so the gap does not bound the distance from the optimum"
+    )
     TIME_LIMIT = "stopped at max_time before reaching tol"
     ITERATION_LIMIT = "stopped at max_iter before reaching tol"
     INTERRUPTED = "interrupted before reaching tol"
@@ -24,7 +28,7 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether what was asked for was reached."""
-        return self in (Status.CONVERGED, Status.GAP_REACHED)
+        return self in (Status.CONVERGED, Status.GAP_REACHED, Status.STATIONARY)
 
 
 @dataclass(frozen=True)

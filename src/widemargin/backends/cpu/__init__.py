@@ -1,6 +1,15 @@
 """The CPU backend: NumPy state around the compiled core."""
 
+from .expansion import Expansion
 from .kernel_data import CpuKernelData
 from .resources import memory_budget, thread_count
+from .sources import count_rows, take_rows
 
-__all__ = ["CpuKernelData", "memory_budget", "thread_count"]
+__all__ = [
+    "CpuKernelData",
+    "Expansion",
+    "count_rows",
+    "memory_budget",
+    "take_rows",
+    "thread_count",
+]

@@ -1,5 +1,6 @@
 """The rows of a fit and their kernel, on the CPU: what all machines of one fit share."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 BLOCK = 1024
+LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and one to fall
 FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
 SHRINK_SHARE = 0.7
 CERTIFY_VALUES = 1 << 26  # kernel values computed between two looks at the keyboard
@@ -50,6 +52,7 @@ class CpuKernelData:
         self.source = self._open(np.dtype(np.float64))
         self.diagonal = self.source.diagonal()
         self.precisions = self._precisions(precision)
+        self.columns_in_use = self.rows  # columns of all caches together; they share the budget
         self._caches: dict[tuple[Any, bytes], RowCache] = {}
 
     def _open(self, dtype: Any) -> Source:
@@ -91,31 +94,52 @@ class CpuKernelData:
     ) -> CpuMachine:
         """Return the state of a machine over some rows, given as segments of row numbers."""
         ids = segments[0] if len(segments) == 1 else np.concatenate(segments)
-        opened, first = [], 0
-        share = self.budget // len(segments)
-        for segment in segments:
-            cache = self._cache(segment, precision, share)
-            opened.append(Segment(cache, first, first + segment.size))
-            first += segment.size
-        slots = min(s.cache.owner.size for s in opened)
+        block_size = self._block_size(problem, precision)
+        opened = []
+        if block_size < problem.linear.size:
+            opened = self._open_segments(segments, precision)
+            slots = min(segment.cache.owner.size for segment in opened)
+            block_size = min(block_size, slots)
         return CpuMachine(
             problem,
             ids,
             opened,
+            self.source.restrict(ids, np.dtype(precision)),
             self.diagonal[ids],
             start=start,
             outputs=self._outputs(problem, ids, start, precision),
-            block_size=max(2, min(BLOCK, slots)),
+            block_size=block_size,
             threads=self.threads,
-            shrinker=self._smaller_view if len(segments) == 1 else None,
+            shrinker=self._smaller_view if len(opened) == 1 else None,
         )
 
-    def _cache(self, columns: Ids, precision: str, budget: int) -> RowCache:
+    def _block_size(self, problem: Problem, precision: str) -> int:
+        """Return the variables of a block, whose kernel matrix gets an eighth of the budget."""
+        fit = int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
+        return min(problem.linear.size, max(LEAST_BLOCK, min(BLOCK, fit)))
+
+    def _open_segments(self, segments: list[Ids], precision: str) -> list[Segment]:
+        opened, first = [], 0
+        for segment in segments:
+            cache = self._cache(segment, precision)
+            opened.append(Segment(cache, first, first + segment.size))
+            first += segment.size
+        return opened
+
+    def on_threads(self, threads: int) -> "CpuKernelData":
+        """Return the same data for use by that many threads."""
+        other = copy(self)
+        other.threads = threads
+        other.source = self.source.on_threads(threads)
+        return other
+
+    def _cache(self, columns: Ids, precision: str) -> RowCache:
         key = (precision, columns.tobytes())
         if key not in self._caches:
             source = self.source.restrict(columns, np.dtype(precision))
             row_bytes = _core.padded(columns.size) * source.dtype.itemsize
-            slots = int(max(2, min(self.rows, budget // 2 // row_bytes)))
+            share = self.budget // 2 * columns.size // self.columns_in_use
+            slots = int(max(LEAST_BLOCK, min(self.rows, share // row_bytes)))
             self._caches[key] = RowCache(source, self.rows, slots)
         return self._caches[key]
 

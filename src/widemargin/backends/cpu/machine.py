@@ -11,6 +11,7 @@ from ...problem import Problem
 from ...solvers.operations import BlockStep, Measure
 from .newton import finish_block
 from .row_cache import RowCache
+from .sources import Source
 
 __all__ = ["CpuMachine", "Segment", "View"]
 
@@ -22,7 +23,10 @@ EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
 
 @dataclass(frozen=True)
 class Segment:
-    """Consecutive rows of a machine whose kernel columns one cache holds."""
+    """Consecutive rows of a machine whose kernel columns one cache holds.
+
+    A machine whose block is all of its variables keeps no rows and has no segments.
+    """
 
     cache: RowCache
     first: int
@@ -76,6 +80,7 @@ class CpuMachine:
         problem: Problem,
         ids: Ids,
         segments: list[Segment],
+        source: Source,
         diagonal: Vector,
         *,
         start: Vector,
@@ -84,16 +89,19 @@ class CpuMachine:
         threads: int,
         shrinker: Any = None,
     ) -> None:
-        self.problem, self.diagonal, self.threads = problem, diagonal, threads
+        self.problem, self.source, self.diagonal = problem, source, diagonal
+        self.threads = threads
         self.block_size, self.shrinker = block_size, shrinker
         self.start, self.base_outputs = start.copy(), outputs
         self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
         self.view = self.base
         self.block: Ids = np.empty(0, dtype=np.int64)
         self.block_x: Vector = np.empty(0)
+        self._x_of_base_outputs = start  # while rows are set aside: x when the first ones were
+        self._dual = 0.0  # objective of all rows; while some are set aside, the gains are added up
         self.indefinite = False
         self.exact = False
-        self.dtype = segments[0].cache.source.dtype
+        self.dtype = source.dtype
         self._kernel_memory = np.zeros(0, dtype=self.dtype)
         self._kernel: NDArray[Any] | None = None
 
@@ -136,7 +144,9 @@ class CpuMachine:
             for low, high, total, count in reaches
         ]
         gap, quadratic, linear = view.box.sums(multipliers, self.threads)
-        dual = -(0.5 * quadratic + linear)
+        if view is self.base:
+            self._dual = -(0.5 * quadratic + linear)
+        dual = self._dual
         if not np.isfinite(dual):
             raise FloatingPointError(
                 "kernel values overflow: the numbers in X are too large for this kernel; "
@@ -194,8 +204,7 @@ class CpuMachine:
         if self._kernel_memory.size < size * width:
             self._kernel_memory = np.zeros(size * width, dtype=self.dtype)
         self._kernel = self._kernel_memory[: size * width].reshape(size, width)
-        source = view.segments[0].cache.source
-        source.square_into(view.ids[view.row_of(self.block)], self._kernel)
+        self.source.square_into(view.ids[view.row_of(self.block)], self._kernel)
         return self._kernel
 
     def _block_gradient(self) -> Vector:
@@ -264,6 +273,7 @@ class CpuMachine:
             assert self._kernel is not None
             _core.apply_rows(view.outputs, self._kernel, moved, moves, self.threads)
             return
+        before = self._block_gradient()[moved]
         ids = view.ids[view.row_of(block[moved])]
         for segment in view.segments:
             cache = segment.cache
@@ -274,6 +284,7 @@ class CpuMachine:
                 moves,
                 self.threads,
             )
+        self._dual -= 0.5 * float(moves @ (before + self._block_gradient()[moved]))
 
     def set_aside(self) -> None:
         """Drop rows at a bound whose gradient lies beyond everything they could be paired with."""
@@ -291,6 +302,8 @@ class CpuMachine:
         keep = ~stuck.reshape(view.sides, -1).all(axis=0)
         smaller = self.shrinker(self, np.flatnonzero(keep))
         if smaller is not None:
+            if view is self.base:
+                self._x_of_base_outputs = view.x.copy()
             self.block = np.empty(0, dtype=np.int64)
             self.view = smaller
 
@@ -298,13 +311,13 @@ class CpuMachine:
         """Work on all rows again; return False if none had been set aside."""
         if self.view is self.base:
             return False
-        before, x = self.base.x.copy(), self.x
         self.base.outputs[self.view.rows] = self.view.outputs
         rest = np.setdiff1d(self.base.rows, self.view.rows)
-        moves = self.problem.coefficients(x) - self.problem.coefficients(before)
+        before = self.problem.coefficients(self._x_of_base_outputs)
+        moves = self.problem.coefficients(self.x) - before
         changed = np.flatnonzero(moves)
         if changed.size:
-            source = self.base.segments[0].cache.source.restrict(self.base.ids[changed])
+            source = self.source.restrict(self.base.ids[changed])
             sums = source.sums(self.base.ids[rest], moves[changed][None], whole(changed.size))
             self.base.outputs[rest] += sums[:, 0, 0]
         self.view = self.base

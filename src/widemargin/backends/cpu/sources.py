@@ -5,6 +5,7 @@ into memory that it is given, and forms weighted sums over its columns without k
 """
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -48,6 +49,10 @@ class Source(Protocol):
 
     def restrict(self, columns: Ids, dtype: Any = None) -> Self:
         """Return the source with other columns, and perhaps another precision."""
+        ...
+
+    def on_threads(self, threads: int) -> Self:
+        """Return the source for use by that many threads."""
         ...
 
 
@@ -146,6 +151,12 @@ class NativeSource:
         """Return k(z, z) for every row of the data."""
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
+    def on_threads(self, threads: int) -> "NativeSource":
+        """Return the source for use by that many threads."""
+        other = copy(self)
+        other.threads = threads
+        return other
+
     def restrict(self, columns: Ids, dtype: Any = None) -> "NativeSource":
         """Return the source with other columns, and perhaps another precision."""
         return NativeSource(
@@ -166,6 +177,10 @@ class _BlockSource:
     columns: Ids
     dtype: np.dtype[Any]
     block: Callable[[Ids, Ids], Floats]
+
+    def on_threads(self, threads: int) -> Self:
+        """Return the source itself: blocks are computed by the thread that asks."""
+        return self
 
     def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
         """Write the kernel row of ids[i] to arena[slots[i]]."""

@@ -1,0 +1,330 @@
+"""What SVC and NuSVC share: many classes, votes, and the attributes that scikit-learn has."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..problem import Problem
+from ..reductions.jobs import Job
+from ..reductions.machines import Machine
+from ..reductions.multiclass import (
+    one_vs_one,
+    one_vs_rest,
+    oriented,
+    pair_votes,
+    shape_votes,
+)
+from ..solution import Solution
+from .kernel_base import FitData, KernelEstimator
+from .validation import check_choice, check_weights
+
+__all__ = ["KernelClassifier"]
+
+Vector = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+    """Base of the kernel classifiers."""
+
+    def _problem(self, signs: Vector, weights: Vector) -> Problem:
+        raise NotImplementedError
+
+    def _read(
+        self, problem: Problem, solution: Solution, rows: Ids, classes: tuple[int, int]
+    ) -> Machine:
+        raise NotImplementedError
+
+    # --- fitting -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows; with ``kernel="precomputed"`` their kernel matrix; any list of objects if
+            the kernel takes objects.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: 2 counts as the row twice, 0 as the row left out.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is of no use; the sentence names it, what was found and what to do.
+        KeyboardInterrupt
+            After Ctrl-C. If a point had been reached the estimator is fitted with it and
+            ``status_`` says so; otherwise it is not fitted.
+        """
+        self._check_settings()
+        X = self._rows(X, y, reset=True)
+        labels, weights = self._targets(y, sample_weight)
+        data = self._open(X, weights)
+        costs = weights * self.class_weight_[labels]
+        if self.multi_class == "joint" and len(self.classes_) > 2:
+            self._fit_joint(data, labels, costs)
+        else:
+            self._fit_pairs(data, labels, costs)
+        self._warn_or_stop()
+        return self
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        check_choice("multi_class", self.multi_class, ("ovo", "ovr", "joint"))
+        if self.break_ties and self.decision_function_shape == "ovo" and self.multi_class == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+    def _targets(self, y: Any, sample_weight: Any) -> tuple[Ids, Vector]:
+        """Return class numbers and weights; classes are those of rows with any weight."""
+        if y is None:
+            raise ValueError(
+                f"requires y to be passed, but the target y is None: "
+                f"{type(self).__name__} learns from labels"
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        weights = check_weights(sample_weight, y.shape[0])
+        classes = np.unique(y[weights > 0])
+        if len(classes) < 2:
+            if len(np.unique(y)) > 1:
+                raise ValueError(
+                    "Invalid input - all samples with positive weights belong to the same class"
+                )
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class"
+            )
+        labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1).astype(np.int64)
+        self.classes_ = classes
+        self.class_weight_ = self._class_weights(labels, weights)
+        return labels, weights
+
+    def _class_weights(self, labels: Ids, weights: Vector) -> Vector:
+        """Return the weight of each class; "balanced" gives all classes the same total."""
+        chosen, classes = self.class_weight, self.classes_
+        if chosen is None:
+            return np.ones(len(classes))
+        if isinstance(chosen, str):
+            check_choice("class_weight", chosen, ("balanced",))
+            totals = np.bincount(labels, weights, minlength=len(classes))
+            return np.asarray(totals.sum() / (len(classes) * totals))
+        if not isinstance(chosen, dict):
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, found {chosen!r}")
+        known = classes.tolist()
+        unknown = [label for label in chosen if label not in known]
+        if unknown and not all(isinstance(u, int) for u in unknown):
+            raise ValueError(f"class_weight names {unknown!r}, but the classes are {known!r}")
+        result = np.array([float(chosen.get(label, 1.0)) for label in known])
+        if not (np.isfinite(result).all() and (result > 0).all()):
+            raise ValueError(f"class_weight must hold positive numbers, found {chosen!r}")
+        return result
+
+    def _fit_pairs(self, data: FitData, labels: Ids, costs: Vector) -> None:
+        """Fit one machine for each pair of classes, or for each class against the rest."""
+        k = len(self.classes_)
+        split = one_vs_rest if self.multi_class == "ovr" and k > 2 else one_vs_one
+        pairs, jobs = split(labels, costs, k, self._problem)
+        jobs = [
+            Job(job.problem, job.segments, self._start(job.problem, pair))
+            for pair, job in zip(pairs, jobs, strict=True)
+        ]
+        solutions = self._solve(data, jobs)
+        machines = [
+            self._read(job.problem, solution, np.concatenate(job.segments), pair)
+            for pair, job, solution in zip(pairs, jobs, solutions, strict=True)
+        ]
+        self.machines_ = machines
+        self._keep_certificate(solutions)
+        if split is one_vs_one:
+            self._keep_ovo(data, labels, machines)
+        else:
+            self._keep_ovr(data, labels, machines)
+        self._trained_by = "ovo" if split is one_vs_one else "ovr"
+
+    def _support(self, labels: Ids, used: NDArray[np.bool_]) -> tuple[Ids, Ids]:
+        """Return the support rows sorted by class, and where each class begins among them."""
+        support = np.flatnonzero(used)
+        support = support[np.argsort(labels[support], kind="stable")]
+        counts = np.bincount(labels[support], minlength=len(self.classes_))
+        self.n_support_ = counts.astype(np.int32)
+        return support, np.concatenate([[0], np.cumsum(counts)])
+
+    def _keep_ovo(self, data: FitData, labels: Ids, machines: Sequence[Machine]) -> None:
+        """Lay coefficients out as LIBSVM does: row m of class a's columns is the pair of a with the
+        m-th of the other classes."""
+        k, rows = len(self.classes_), labels.size
+        coefficients = np.zeros((k - 1, rows))
+        intercepts, steps = [], []
+        for machine, sign, (a, b) in oriented(machines):
+            signed = sign * machine.coefficients
+            inside = labels[machine.rows] == a
+            coefficients[b - 1, machine.rows[inside]] = signed[inside]
+            coefficients[a, machine.rows[~inside]] = signed[~inside]
+            intercepts.append(sign * machine.bias)
+            steps.append(machine.solution.iterations)
+        used = (coefficients != 0).any(axis=0)
+        support, starts = self._support(labels, used)
+        dual_coef, intercept = coefficients[:, support], np.array(intercepts)
+        if k == 2:  # two classes: a positive decision means the second, as in scikit-learn
+            dual_coef, intercept, starts = -dual_coef, -intercept, starts[[0, -1]]
+        self.intercept_ = intercept
+        self.n_iter_ = np.array(steps, dtype=np.int32)
+        self._keep_support(data, support, dual_coef, starts)
+
+    def _keep_ovr(self, data: FitData, labels: Ids, machines: Sequence[Machine]) -> None:
+        k = len(self.classes_)
+        coefficients = np.zeros((k, labels.size))
+        self.intercept_ = np.zeros(k)
+        self.n_iter_ = np.zeros(k, dtype=np.int32)
+        for machine in machines:
+            c = machine.classes[0]
+            coefficients[c, machine.rows] = machine.coefficients
+            self.intercept_[c] = machine.bias
+            self.n_iter_[c] = machine.solution.iterations
+        support, starts = self._support(labels, (coefficients != 0).any(axis=0))
+        self._keep_support(data, support, coefficients[:, support], starts[[0, -1]])
+
+    # --- decisions ---------------------------------------------------------------------------
+
+    def _pair_decisions(self, X: Any) -> Vector:
+        """Return the decision of each pair of classes (a, b), positive for a."""
+        sums = self._sums(X)  # rows x classes x (k - 1)
+        columns = [
+            sums[:, a, b - 1] + sums[:, b, a] for a, b in combinations(range(len(self.classes_)), 2)
+        ]
+        return np.stack(columns, axis=1) + self.intercept_
+
+    def _class_scores(self, X: Any) -> Vector:
+        """Return one decision for each class (ovr, joint)."""
+        return self._sums(X)[:, 0, :] + self.intercept_
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            Two classes: shape (n_rows,), positive for ``classes_[1]``. One-vs-one with
+            ``decision_function_shape="ovo"``: one column for each pair. Otherwise one column for
+            each class; for one-vs-one these are votes with ties broken by the pair decisions.
+        """
+        check_is_fitted(self, "support_")
+        if len(self.classes_) == 2:
+            return self._like(self._class_scores(X)[:, 0], X)
+        if self._trained_by != "ovo":
+            return self._like(self._class_scores(X), X)
+        decisions = self._pair_decisions(X)
+        if self.decision_function_shape == "ovo":
+            return self._like(decisions, X)
+        return self._like(shape_votes(decisions, len(self.classes_)), X)
+
+    def _predicted(self, X: Any) -> Ids:
+        """Return the number of the predicted class."""
+        check_is_fitted(self, "support_")
+        if len(self.classes_) == 2:
+            return np.asarray(self.decision_function(X) > 0, dtype=np.int64)
+        if self._trained_by != "ovo":
+            return np.asarray(np.argmax(self.decision_function(X), axis=1))
+        if self.break_ties:
+            if self.decision_function_shape == "ovo":
+                raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+            return np.asarray(np.argmax(self.decision_function(X), axis=1))
+        return np.asarray(np.argmax(pair_votes(self._pair_decisions(X), len(self.classes_)), axis=1))
+
+    def predict(self, X: Any) -> Any:
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows; with a precomputed kernel the matrix between them and the training rows, or only
+            the support vectors if ``gram_columns="support"``.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows,)
+            Labels.
+        """
+        return self.classes_[self._predicted(X)]
+
+    # --- certainty ---------------------------------------------------------------------------
+
+    def decision_bound(self, X: Any) -> Vector:
+        """Return how far each machine's decision value can be from that of the exact optimum.
+
+        From the duality gap, |f(x) - f*(x)| <= sqrt(2 gap) ||phi(x)|| plus what the bias may vary.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n_rows,) for two classes, else one column for each pair (in the order of
+            ``decision_function_shape="ovo"``) or class.
+        """
+        check_is_fitted(self, "support_")
+        if self._trained_by == "ovo":
+            bounds = self._bounds(X, [machine for machine, _, _ in oriented(self.machines_)])
+        else:
+            ordered = sorted(self.machines_, key=lambda machine: machine.classes)
+            bounds = self._bounds(X, ordered)
+        return bounds[:, 0] if len(self.classes_) == 2 else bounds
+
+    def is_certain(self, X: Any) -> NDArray[np.bool_]:
+        """Say for which rows the exact optimum predicts the same label, whatever the gap hides.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        numpy.ndarray of bool, shape (n_rows,)
+            True where the label cannot change.
+        """
+        bounds = self.decision_bound(X)
+        if len(self.classes_) == 2:
+            return np.asarray(np.abs(self._class_scores(X)[:, 0]) > bounds)
+        chosen = self._predicted(X)
+        at = np.arange(chosen.size)
+        if self._trained_by != "ovo":
+            scores = self._class_scores(X)
+            least = scores[at, chosen] - bounds[at, chosen]
+            most = scores + bounds
+            most[at, chosen] = -np.inf
+            return np.asarray(least > most.max(axis=1))
+        decisions = self._pair_decisions(X)
+        k = len(self.classes_)
+        sure = shape_votes(np.where(np.abs(decisions) > bounds, decisions, 0.0), k) * 0
+        least_votes, most_votes = sure.copy(), sure
+        for column, (a, b) in enumerate(combinations(range(k), 2)):
+            value, bound = decisions[:, column], bounds[:, column]
+            least_votes[:, a] += value > bound
+            least_votes[:, b] += -value >= bound
+            most_votes[:, a] += value > -bound
+            most_votes[:, b] += -value >= -bound
+        least = least_votes[at, chosen]
+        most_votes[at, chosen] = -1
+        return np.asarray(least > most_votes.max(axis=1))

@@ -1,0 +1,1 @@
+"""Tasks turned into box problems, and solutions turned back into decision functions."""

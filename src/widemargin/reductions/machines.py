@@ -1,0 +1,137 @@
+"""One solved problem read as a decision function f(z) = sum_i c_i k(z, z_i) + bias.
+
+The multipliers of a problem's groups mean something else for each learner; here each is read off
+from the optimality conditions of its free variables.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem import Problem
+from ..solution import Solution
+
+__all__ = ["Machine", "read_machine", "read_nu_svc"]
+
+Vector = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A decision function over some rows of the training data, with its certificate.
+
+    Attributes
+    ----------
+    classes : tuple of int
+        Positive and negative class number; (class, -1) against the rest; empty for other tasks.
+    rows : array of int
+        Numbers of the training rows this machine saw.
+    coefficients : array
+        c_i of each of these rows.
+    bias, bias_bound : float
+        The bias, and how far it can be from an optimal one.
+    squared_norm : float
+        ||w||².
+    weight_bound : float
+        A bound on ||w - w*||: the square root of twice the absolute gap.
+    slacks : array
+        How much each row falls short of its margin (or leaves the tube, or the ball).
+    bounded : array of bool
+        Support vectors whose variable is at its bound.
+    solution : Solution
+        Objectives, gap, status and history.
+    """
+
+    classes: tuple[int, ...]
+    rows: Ids
+    coefficients: Vector
+    bias: float
+    bias_bound: float
+    squared_norm: float
+    weight_bound: float
+    slacks: Vector
+    bounded: NDArray[np.bool_]
+    solution: Solution
+
+    @property
+    def support(self) -> Ids:
+        """Numbers of the rows with a coefficient that is not zero."""
+        return self.rows[self.coefficients != 0]
+
+    @property
+    def free(self) -> Ids:
+        """Numbers of the support vectors strictly between their bounds."""
+        return self.rows[(self.coefficients != 0) & ~self.bounded]
+
+
+def read_machine(
+    problem: Problem, solution: Solution, rows: Ids, classes: tuple[int, ...] = ()
+) -> Machine:
+    """Read any problem but nu-SVC; with two groups (nu-SVR) the bias is between the multipliers."""
+    certificate = solution.certificate
+    bias = float(np.mean(certificate.multipliers))
+    lows, highs = zip(*certificate.multiplier_range, strict=True)
+    bound = max(bias - float(np.mean(lows)), float(np.mean(highs)) - bias)
+    return _machine(problem, solution, rows, classes, bias, bound, 1.0)
+
+
+def read_nu_svc(
+    problem: Problem, solution: Solution, rows: Ids, classes: tuple[int, ...]
+) -> Machine:
+    """Read nu-SVC, whose machine is divided by rho so that the margin is at one, as LIBSVM does.
+
+    A free variable of the first group has K x = rho - bias, one of the second K x = -rho - bias;
+    their multipliers are the negatives of these.
+    """
+    first, second = solution.certificate.multipliers
+    (low1, high1), (low2, high2) = solution.certificate.multiplier_range
+    rho = 0.5 * (second - first)
+    scale = rho if rho > 0 else 1.0
+    bias = 0.5 * (first + second)
+    bound = max(bias - 0.5 * (low1 + low2), 0.5 * (high1 + high2) - bias)
+    return _machine(problem, solution, rows, classes, bias / scale, bound / scale, scale)
+
+
+def _machine(
+    problem: Problem,
+    solution: Solution,
+    rows: Ids,
+    classes: tuple[int, ...],
+    bias: float,
+    bound: float,
+    scale: float,
+) -> Machine:
+    x = solution.x
+    coefficients = problem.coefficients(x)
+    at_bound = ((x <= problem.lower) & (problem.lower < 0)) | (
+        (x >= problem.upper) & (problem.upper > 0)
+    )
+    bounded = at_bound.reshape(problem.sides, -1).any(axis=0)
+    return Machine(
+        classes=classes,
+        rows=rows,
+        coefficients=coefficients / scale,
+        bias=bias,
+        bias_bound=bound,
+        squared_norm=max(0.0, float((coefficients * solution.outputs).sum())) / scale**2,
+        weight_bound=float(np.sqrt(2.0 * solution.certificate.gap)) / scale,
+        slacks=_slacks(problem, solution) / scale,
+        bounded=bounded,
+        solution=solution,
+    )
+
+
+def _slacks(problem: Problem, solution: Solution) -> Vector:
+    """Return how far each row's residual violates the side on which its variable is at a bound.
+
+    With r = gradient + multiplier, a row's loss grows with -r for a variable that may rise from
+    zero, and with r for one that may fall from it.
+    """
+    multipliers = np.asarray(solution.certificate.multipliers)[problem.group]
+    r = np.tile(solution.outputs, problem.sides) + problem.linear + multipliers
+    loss = np.where(problem.upper > 0, np.maximum(-r, 0.0), 0.0) + np.where(
+        problem.lower < 0, np.maximum(r, 0.0), 0.0
+    )
+    return np.asarray(loss.reshape(problem.sides, -1).sum(axis=0))
