@@ -2,9 +2,20 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from .estimators import SVC, NuSVC
+from . import kernels
+from .estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from .solution import Status
 
-__all__ = ["SVC", "NuSVC"]
+__all__ = [
+    "SVC",
+    "SVDD",
+    "SVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "Status",
+    "kernels",
+]
 
 try:
     __version__ = version("widemargin")

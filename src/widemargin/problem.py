@@ -13,6 +13,8 @@ References: chang2011 (C.-C. Chang, C.-J. Lin, LIBSVM, ACM TIST 2, 2011), scholk
 tax2004 (SVDD).
 """
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +31,9 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float64]
+
+LEAST_RHO = 1e-6
+ALMOST = 1e-6  # below the largest nu that is feasible, so that the bias is still determined
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Problem:
         Variables for each row: 1, or 2 for regression.
     groups : int
         Number of groups, 1 or 2.
+    divided_by_rho : bool
+        Whether the decision function is divided by half the distance of the two multipliers.
     """
 
     linear: Vector
@@ -56,6 +63,17 @@ class Problem:
     start: Vector
     sides: int = 1
     groups: int = 1
+    divided_by_rho: bool = False
+
+    def scale(self, multipliers: Sequence[float]) -> float:
+        """Return what violations are divided by, so that a tolerance speaks of decision values.
+
+        The machine of nu-SVC is divided by rho in the end; without doing the same to violations a
+        tolerance of 1e-3 may be larger than all decision values together.
+        """
+        if not self.divided_by_rho:
+            return 1.0
+        return min(1.0, max(LEAST_RHO, 0.5 * (multipliers[1] - multipliers[0])))
 
     @property
     def rows(self) -> int:
@@ -99,19 +117,20 @@ def c_svc(signs: Vector, costs: Vector) -> Problem:
 def nu_svc(signs: Vector, weights: Vector, nu: float) -> Problem:
     """State nu-SVC, where nu bounds the share of margin errors; two groups, the classes.
 
-    Raises
-    ------
-    ValueError
-        If the lighter class has less than nu / 2 of all weight, so that no point is feasible.
+    No point is feasible if the lighter class has less than nu / 2 of all weight. Then nu is lowered
+    to (almost) the largest that is possible, with a warning, and before any kernel is computed.
     """
     total = float(weights.sum())
     half = nu * total / 2.0
     lightest = min(float(weights[signs > 0].sum()), float(weights[signs < 0].sum()))
     if half > lightest * (1 + 1e-12):
-        raise ValueError(
-            f"specified nu is infeasible: nu={nu:g} but the smaller class allows at most "
-            f"{2 * lightest / total:.6g}; lower nu or use SVC"
+        warnings.warn(
+            f"specified nu is infeasible: nu={nu:g}, but the lighter class allows at most "
+            f"{2 * lightest / total:.6g}, which is used instead; lower nu or use SVC",
+            UserWarning,
+            stacklevel=2,
         )
+        half = lightest * (1 - ALMOST)
     start = np.zeros(signs.size)
     for sign in (1.0, -1.0):
         members = np.flatnonzero(signs == sign)
@@ -123,6 +142,7 @@ def nu_svc(signs: Vector, weights: Vector, nu: float) -> Problem:
         group=(signs < 0).astype(np.int8),
         start=start,
         groups=2,
+        divided_by_rho=True,
     )
 
 

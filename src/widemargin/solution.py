@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Certificate", "Progress", "Reporter", "Solution", "Status"]
+__all__ = ["Certificate", "JointSolution", "Progress", "Reporter", "Solution", "Status"]
 
 
 class Status(Enum):
@@ -121,4 +121,28 @@ class Solution:
     status: Status
     iterations: int
     indefinite: bool = False
+    history: tuple[Progress, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class JointSolution:
+    """The outcome of a machine that learns all classes in one problem.
+
+    Attributes
+    ----------
+    coefficients : array of shape (rows, classes)
+        The variables a_ik, with w_k = sum_i a_ik φ_i.
+    outputs : array of shape (rows, classes)
+        K a: the decision value w_k.φ_i of each row and class.
+    certificate : Certificate
+    status : Status
+    iterations : int
+    history : tuple of Progress
+    """
+
+    coefficients: NDArray[np.float64]
+    outputs: NDArray[np.float64]
+    certificate: Certificate
+    status: Status
+    iterations: int
     history: tuple[Progress, ...] = field(default=(), repr=False)

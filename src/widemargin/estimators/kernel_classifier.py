@@ -263,7 +263,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         numpy.ndarray of shape (n_rows,)
             Labels.
         """
-        return self.classes_[self._predicted(X)]
+        chosen = self._predicted(X)
+        return self.classes_[chosen]
 
     # --- certainty ---------------------------------------------------------------------------
 

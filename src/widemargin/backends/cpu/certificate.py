@@ -59,7 +59,7 @@ def certify(
     return Certificate(
         primal=dual + gap,
         dual=dual,
-        violation=violation,
+        violation=violation / problem.scale(multipliers),
         multipliers=tuple(multipliers),
         multiplier_range=tuple(
             (min(low, m), max(high, m)) for (low, high), m in zip(ranges, multipliers, strict=True)

@@ -153,7 +153,7 @@ class CpuMachine:
                 "scale the columns (for example with StandardScaler) or lower gamma or degree"
             )
         scale = max(abs(dual), abs(dual + gap))
-        return Measure(violation, gap / scale if scale > 0 else 0.0, dual)
+        return Measure(violation / self.problem.scale(multipliers), gap / scale if scale > 0 else 0.0, dual)
 
     def select(self) -> bool:
         """Choose the next block: half of the last one, then the worst violators."""

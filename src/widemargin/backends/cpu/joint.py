@@ -1,0 +1,272 @@
+"""The joint multiclass machine of Crammer and Singer on the CPU.
+
+    minimise    ½ sum_k a_kᵀ K a_k + sum_i sum_{k != y_i} a_ik
+    subject to  a_ik <= u_ik = C_i [k = y_i],   sum_k a_ik = 0 for each row i
+
+Arrays of rows and classes lie class by class here, shape (classes, rows): the outputs K a_k of all
+classes grow by the same kernel rows. What callers see has shape (rows, classes).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...solution import Certificate
+from ...solvers.operations import BlockStep, Measure
+from .joint_newton import EXACT_MOVES, finish_joint, upper_bounds
+from .kernel_data import CERTIFY_VALUES, CpuKernelData
+from .machine import whole
+from .row_cache import RowCache
+from .sources import Source, row_parts
+
+__all__ = ["CpuJointData", "JointMachine"]
+
+Ids = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+BLOCK_ROWS = 1024
+BLOCK_VALUES = 1 << 18  # rows times classes of a block: what its solver keeps in cache
+SLICE_VALUES = 1 << 31  # rows times classes times steps: about 0.2 seconds
+
+
+class JointMachine:
+    """State of one joint problem; implements ``solvers.operations.BlockOperations``.
+
+    A block consists of whole rows. No rows are set aside.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        diagonal: Vector,
+        labels: Ids,
+        costs: Vector,
+        *,
+        start: Vector,
+        outputs: Vector,
+        slots: int,
+        threads: int,
+    ) -> None:
+        self.source, self.diagonal, self.labels, self.costs = source, diagonal, labels, costs
+        self.a, self.outputs, self.threads = start, outputs, threads
+        self.rows, self.classes = labels.size, start.shape[0]
+        self.block_size = max(2, min(BLOCK_ROWS, BLOCK_VALUES // self.classes, self.rows, slots))
+        self.cache = None if self.whole else RowCache(source, diagonal.size, slots)
+        self.violations = np.zeros(self.rows)
+        self.block: Ids = np.empty(0, dtype=np.int64)
+        self.block_a: Vector = np.empty((self.classes, 0))
+        self.exact = False
+        self._kernel: NDArray[Any] | None = None
+
+    @property
+    def active(self) -> int:
+        """Rows that are being worked on: all."""
+        return self.rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block is all rows: then one crossing solves the problem."""
+        return self.block_size >= self.rows
+
+    @property
+    def coefficients(self) -> Vector:
+        """The coefficients, of shape (rows, classes)."""
+        return np.ascontiguousarray(self.a.T)
+
+    def correct(self, outputs: Vector) -> None:
+        """Replace the running outputs, shape (rows, classes), by exact ones."""
+        self.outputs[:] = outputs.T
+        self.block = np.empty(0, dtype=np.int64)
+
+    def measure(self) -> Measure:
+        """Return violation, gap and objective over all rows."""
+        gap, quadratic, linear, violation = _core.measure_joint(
+            self.outputs, self.a, self.labels, self.costs, self.violations, self.threads
+        )
+        dual = -(0.5 * quadratic + linear)
+        if not np.isfinite(dual):
+            raise FloatingPointError(
+                "kernel values overflow: the numbers in X are too large for this kernel; "
+                "scale the columns (for example with StandardScaler) or lower gamma or degree"
+            )
+        scale = max(abs(dual), abs(dual + gap))
+        return Measure(violation, gap / scale if scale > 0 else 0.0, dual)
+
+    def select(self) -> bool:
+        """Choose the next block: half of the last one, then the worst violators."""
+        if self.whole:
+            self.block = np.arange(self.rows)
+            return True
+        if not self.a.any():  # all rows violate alike
+            spread = np.linspace(0, self.rows - 1, self.block_size).astype(np.int64)
+            self.block = spread[self.violations[spread] > 0]
+            if self.block.size:
+                return True
+        kept, want = self.block[-(self.block_size // 2) :], self.block_size
+        if self.exact:
+            kept = self._free_rows()
+            want = kept.size + self.block_size // 2
+        violations = self.violations.copy()
+        violations[kept] = 0.0
+        worst = np.argpartition(-violations, min(want - kept.size, self.rows - 1))
+        worst = worst[: want - kept.size]
+        self.block = np.concatenate([kept, worst[violations[worst] > 0]])
+        return bool(self.violations[self.block].any())
+
+    def _free_rows(self) -> Ids:
+        """Return the rows with most to gain between whose bounds Newton steps can move."""
+        moves = (self.a < upper_bounds(self.labels, self.costs, self.classes)).sum(axis=0) - 1
+        free = np.flatnonzero(moves > 0)
+        free = free[np.argsort(-self.violations[free], kind="stable")]
+        assert self.cache is not None
+        room = self.cache.owner.size - self.block_size // 2
+        return free[np.cumsum(moves[free]) <= EXACT_MOVES][:room]
+
+    def load_rows(self) -> bool:
+        """Fetch some of the kernel rows that the moves need; return True while some are missing."""
+        if self.cache is None:
+            return False
+        return self.cache.load_some(np.sort(self.block[self._moved()]))
+
+    def _moved(self) -> Ids:
+        return np.flatnonzero((self.block_a != self.a[:, self.block]).any(axis=0))
+
+    def _block_kernel(self) -> NDArray[Any]:
+        """Return the kernel matrix of the block, its rows padded."""
+        if self.whole and self._kernel is not None:
+            return self._kernel
+        size = self.block.size
+        self._kernel = np.zeros((size, _core.padded(size)), dtype=self.source.dtype)
+        self.source.square_into(self.block, self._kernel)
+        return self._kernel
+
+    def _block_gradient(self) -> Vector:
+        others = self.labels[self.block] != np.arange(self.classes)[:, None]
+        return np.asarray(self.outputs[:, self.block] + others)
+
+    def solve_block(self, tolerance: float, limit: int) -> BlockStep:
+        """Solve the block's own problem in at most `limit` steps."""
+        block = self.block
+        self.block_a = np.ascontiguousarray(self.a[:, block])
+        at_once = max(32 * block.size, SLICE_VALUES // (block.size * self.classes))
+        iterations, violation = _core.solve_joint_block(
+            self._block_kernel(),
+            self.diagonal[block],
+            np.ascontiguousarray(self._block_gradient()),
+            self.block_a,
+            self.labels[block],
+            self.costs[block],
+            tolerance,
+            min(limit, at_once),
+        )
+        return BlockStep(iterations, exhausted=violation > tolerance)
+
+    def solve_block_exactly(self, tolerance: float) -> BlockStep:
+        """Solve the block's own problem by Newton steps on its free coefficients."""
+        self.exact = True
+        block = self.block
+        assert self._kernel is not None
+        kernel = np.asarray(self._kernel, dtype=np.float64)
+        moves = self.block_a - self.a[:, block]
+        self.block_a, iterations, violation = finish_joint(
+            kernel,
+            self.diagonal[block],
+            self._block_gradient() + moves @ kernel[:, : block.size],
+            self.block_a,
+            self.labels[block],
+            self.costs[block],
+            tolerance,
+        )
+        return BlockStep(iterations, exhausted=violation > tolerance)
+
+    def apply(self) -> None:
+        """Bring the outputs of all rows up to date with the block's moves."""
+        moved = self._moved()
+        ids = self.block[moved]
+        moves = np.ascontiguousarray(self.block_a[:, moved] - self.a[:, ids])
+        self.a[:, ids] = self.block_a[:, moved]
+        if self.cache is None:
+            _core.apply_joint(self.outputs, self._kernel, moved, moves, self.threads)
+        else:
+            slots = self.cache.slots(ids)
+            _core.apply_joint(self.outputs, self.cache.arena, slots, moves, self.threads)
+
+    def set_aside(self) -> None:
+        """Do nothing: all rows stay at work."""
+
+    def take_back(self) -> bool:
+        """Return False: no rows were set aside."""
+        return False
+
+
+class CpuJointData:
+    """The rows and the kernel of a fit, as ``solvers.joint.solve_joint`` wants them."""
+
+    def __init__(self, data: CpuKernelData) -> None:
+        self.data = data
+        self.precisions = data.precisions
+
+    def machine(self, labels: Ids, costs: Vector, start: Any, precision: str) -> JointMachine:
+        """Return the state of a machine; `start` has shape (rows, classes) or is None."""
+        data = self.data
+        source = data.source.restrict(np.arange(data.rows), np.dtype(precision))
+        row_bytes = _core.padded(data.rows) * source.dtype.itemsize
+        a = _feasible(start, labels, costs)
+        return JointMachine(
+            source,
+            data.diagonal,
+            labels,
+            costs,
+            start=a,
+            outputs=self._outputs(a, precision),
+            slots=int(max(2, min(data.rows, data.budget // 2 // row_bytes))),
+            threads=data.threads,
+        )
+
+    def certify(self, labels: Ids, costs: Vector, a: Vector) -> tuple[Vector, Certificate]:
+        """Return the outputs of `a` and its certificate, all computed anew in float64.
+
+        With gradient g_ik = output_ik + [k != y_i] and M_i = max_k g_ik, ::
+
+            gap = sum_i sum_k (u_ik - a_ik) (M_i - g_ik)
+
+        is the primal minus the dual objective, for ½ sum_k a_kᵀ output_k appears in both and the
+        a_ik of a row sum to zero. Every term is at least zero, so nothing cancels.
+        """
+        a = np.ascontiguousarray(a.T)
+        outputs = self._outputs(a, "float64")
+        gap, quadratic, linear, violation = _core.measure_joint(
+            outputs, a, labels, costs, np.empty(labels.size), self.data.threads
+        )
+        dual = -(0.5 * quadratic + linear)
+        certificate = Certificate(
+            primal=dual + gap, dual=dual, violation=violation, multipliers=(), multiplier_range=()
+        )
+        return np.ascontiguousarray(outputs.T), certificate
+
+    def _outputs(self, a: Vector, precision: str) -> Vector:
+        """Return K a_k of each class over all rows, with kernel values of the given precision."""
+        used = np.flatnonzero(a.any(axis=0))
+        outputs = np.zeros(a.shape)
+        if used.size:
+            source = self.data.source.restrict(used, np.dtype(precision))
+            weights = np.ascontiguousarray(a[:, used])
+            for part in row_parts(a.shape[1], used.size, CERTIFY_VALUES):
+                ids = np.arange(part.start, part.stop)
+                outputs[:, part] = source.sums(ids, weights, whole(used.size))[:, 0].T
+        return outputs
+
+
+def _feasible(start: Any, labels: Ids, costs: Vector) -> Vector:
+    """Return a point that satisfies the constraints, near `start` or zero."""
+    rows = np.arange(labels.size)
+    if start is None:
+        return np.zeros((int(labels.max()) + 1, labels.size))
+    a = np.minimum(start.T, 0.0)
+    a[labels, rows] = 0.0
+    total = -a.sum(axis=0)
+    a *= np.divide(costs, total, out=np.ones(labels.size), where=total > costs)
+    a[labels, rows] = np.minimum(costs, -a.sum(axis=0))
+    return np.ascontiguousarray(a)
