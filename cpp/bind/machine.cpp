@@ -26,33 +26,34 @@ Box make_box(Out1<double> output, In1<double> linear, In1<double> lower, In1<dou
             "all arrays of variables must have one length");
     require(groups == 1 || groups == 2, "one or two groups of variables");
     Box box;
-    box.view = {Index(rows),   int(variables / rows), groups,   output.data(), linear.data(),
-                lower.data(),  upper.data(),          x.data(), group.data()};
+    box.view = {Index(rows),  int(variables / rows), groups,   output.data(), linear.data(),
+                lower.data(), upper.data(),          x.data(), group.data()};
     box.owner = nb::make_tuple(output, linear, lower, upper, x, group);
     return box;
 }
 
-nb::list reach_of(const Box& box, int threads) {
+std::vector<std::tuple<double, double, double, Index>> reach_of(const Box& box, int threads) {
     Reach reaches[2];
     {
         nb::gil_scoped_release release;
         hot().reach(box.view, reaches, threads);
     }
-    nb::list result;
+    std::vector<std::tuple<double, double, double, Index>> result;
     for (int g = 0; g < box.view.groups; ++g)
-        result.append(nb::make_tuple(reaches[g].lowest_rising, reaches[g].highest_falling,
-                                     reaches[g].free_sum, reaches[g].free_count));
+        result.emplace_back(reaches[g].lowest_rising, reaches[g].highest_falling,
+                            reaches[g].free_sum, reaches[g].free_count);
     return result;
 }
 
-nb::tuple sums_of(const Box& box, const std::vector<double>& multipliers, int threads) {
+std::tuple<double, double, double> sums_of(const Box& box, const std::vector<double>& multipliers,
+                                           int threads) {
     require(int(multipliers.size()) == box.view.groups, "one multiplier for each group");
     Sums sums;
     {
         nb::gil_scoped_release release;
         sums = hot().sums(box.view, multipliers.data(), threads);
     }
-    return nb::make_tuple(sums.gap, sums.quadratic, sums.linear);
+    return {sums.gap, sums.quadratic, sums.linear};
 }
 
 std::vector<Index> violators_of(const Box& box, In1<std::uint8_t> taken, Index want, int threads) {
@@ -62,8 +63,7 @@ std::vector<Index> violators_of(const Box& box, In1<std::uint8_t> taken, Index w
     hot().reach(box.view, reaches, threads);
     std::vector<Index> chosen;
     WorkingSetSearch search(box.view, reaches, taken.data());
-    for (int g = 0; g < box.view.groups; ++g)
-        search.collect(g, want / box.view.groups, chosen);
+    for (int g = 0; g < box.view.groups; ++g) search.collect(g, want / box.view.groups, chosen);
     return chosen;
 }
 
@@ -107,9 +107,10 @@ void gather_block(In2<T> arena, In1<Index> slots, In1<Index> columns, In1<Index>
 }
 
 template <class T>
-nb::tuple solve_block(In2<T> kernel, In1<T> diagonal, Out1<T> gradient, Out1<double> x,
-                      In1<double> lower, In1<double> upper, In1<std::int8_t> group, int groups,
-                      double tolerance, Index limit) {
+std::tuple<Index, double, bool> solve_block(In2<T> kernel, In1<T> diagonal, Out1<T> gradient,
+                                            Out1<double> x, In1<double> lower, In1<double> upper,
+                                            In1<std::int8_t> group, int groups, double tolerance,
+                                            Index limit) {
     BlockProblem<T> p{};
     p.size = Index(x.shape(0));
     p.padded = Index(gradient.shape(0));
@@ -135,16 +136,15 @@ nb::tuple solve_block(In2<T> kernel, In1<T> diagonal, Out1<T> gradient, Out1<dou
         p.group = group.data();
         result = hot().of<T>().solve_block(p, tolerance, limit);
     }
-    return nb::make_tuple(result.iterations, result.violation, result.negative_curvature);
+    return {result.iterations, result.violation, result.negative_curvature};
 }
 
 template <class T>
 void bind_typed(nb::module_& m) {
-    m.def("apply_rows", apply_rows<T>, nb::arg("outputs").noconvert(),
-          nb::arg("arena").noconvert(), nb::arg("slots"), nb::arg("moves"), nb::arg("threads"));
+    m.def("apply_rows", apply_rows<T>, nb::arg("outputs").noconvert(), nb::arg("arena").noconvert(),
+          nb::arg("slots"), nb::arg("moves"), nb::arg("threads"));
     m.def("gather_block", gather_block<T>, nb::arg("arena").noconvert(), nb::arg("slots"),
-          nb::arg("columns"), nb::arg("targets"), nb::arg("block").noconvert(),
-          nb::arg("threads"));
+          nb::arg("columns"), nb::arg("targets"), nb::arg("block").noconvert(), nb::arg("threads"));
     m.def("solve_block", solve_block<T>, nb::arg("kernel").noconvert(), nb::arg("diagonal"),
           nb::arg("gradient").noconvert(), nb::arg("x").noconvert(), nb::arg("lower"),
           nb::arg("upper"), nb::arg("group"), nb::arg("groups"), nb::arg("tolerance"),

@@ -1,3 +1,4 @@
+#include <limits>
 #include <memory>
 
 #include "bind/arrays.hpp"
@@ -36,6 +37,8 @@ BoundPanels<T>* make(nb::object source, In1<Index> chosen, int kind, double gamm
         p.centre.assign(centre->data(), centre->data() + centre->shape(0));
     }
     require(!sparse || p.kernel.of_products(), "this kernel compares feature by feature: dense");
+    require(!sparse || rows.features <= std::numeric_limits<std::int32_t>::max(),
+            "at most 2147483647 features; drop the empty columns or hash them to fewer");
     p.sparse = sparse;
     p.stored = stored;
     bound->source = std::move(source);
@@ -66,8 +69,7 @@ void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
     const ColumnSums sums{weights.data(), Index(weights.shape(0)), group_starts.data(),
                           Index(group_starts.shape(0)) - 1};
     require(Index(weights.shape(1)) == bound.panels.columns(), "one weight for each column");
-    require(result.shape(0) == ids.shape(0) &&
-                Index(result.shape(1)) == sums.groups * sums.outputs,
+    require(result.shape(0) == ids.shape(0) && Index(result.shape(1)) == sums.groups * sums.outputs,
             "the result must hold groups x outputs for each row");
     require(rows.view.features == bound.panels.source.features, "feature counts differ");
     check_ids<T>(ids, rows.view.count);
@@ -80,17 +82,18 @@ template <class T>
 void bind_typed(nb::module_& m, const char* name) {
     using Bound = BoundPanels<T>;
     nb::class_<Bound>(m, name)
-        .def("__init__",
-             [](Bound* self, nb::object source, In1<Index> chosen, int kind, double gamma,
-                double coef0, int degree, std::optional<In1<double>> centre, bool sparse,
-                bool stored, int threads) {
-                 std::unique_ptr<Bound> made(make<T>(std::move(source), chosen, kind, gamma, coef0,
-                                                     degree, centre, sparse, stored, threads));
-                 new (self) Bound(std::move(*made));
-             },
-             nb::arg("source"), nb::arg("chosen"), nb::arg("kind"), nb::arg("gamma"),
-             nb::arg("coef0"), nb::arg("degree"), nb::arg("centre").none(), nb::arg("sparse"),
-             nb::arg("stored"), nb::arg("threads"))
+        .def(
+            "__init__",
+            [](Bound* self, nb::object source, In1<Index> chosen, int kind, double gamma,
+               double coef0, int degree, std::optional<In1<double>> centre, bool sparse,
+               bool stored, int threads) {
+                std::unique_ptr<Bound> made(make<T>(std::move(source), chosen, kind, gamma, coef0,
+                                                    degree, centre, sparse, stored, threads));
+                new (self) Bound(std::move(*made));
+            },
+            nb::arg("source"), nb::arg("chosen"), nb::arg("kind"), nb::arg("gamma"),
+            nb::arg("coef0"), nb::arg("degree"), nb::arg("centre").none(), nb::arg("sparse"),
+            nb::arg("stored"), nb::arg("threads"))
         .def("rows_into", rows_into<T>, nb::arg("rows"), nb::arg("ids"),
              nb::arg("arena").noconvert(), nb::arg("slots"), nb::arg("threads"))
         .def("sums_into", sums_into<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("weights"),

@@ -27,6 +27,10 @@ DataRows from_sparse(In1<T> values, In1<Start> starts, In1<Column> columns, Inde
     rows.columns = columns.data();
     rows.wide_starts = sizeof(Start) == 8;
     rows.wide_columns = sizeof(Column) == 8;
+    require(values.shape(0) == columns.shape(0), "there must be one column for each value");
+    require(rows.starts_within(Index(columns.shape(0))),
+            "row starts must ascend from 0 to at most the number of values");
+    require(rows.columns_within_features(), "a column is out of range");
     return {rows, nb::make_tuple(values, starts, columns)};
 }
 

@@ -15,7 +15,7 @@ struct Rows {
     bool is_double = true;
     Index row_stride = 0, column_stride = 0;  // dense only, in elements
     const void* starts = nullptr;             // sparse only: count + 1 offsets into the entries
-    const void* columns = nullptr;            // sparse only: feature of each entry, ascending in a row
+    const void* columns = nullptr;  // sparse only: feature of each entry, ascending in a row
     bool wide_starts = false, wide_columns = false;
 
     bool is_sparse() const { return starts != nullptr; }
@@ -35,11 +35,31 @@ struct Rows {
     }
 
     // Stored entries of a row; every feature of a dense one.
-    Index entries(Index row) const {
-        return is_sparse() ? start(row + 1) - start(row) : features;
+    Index entries(Index row) const { return is_sparse() ? start(row + 1) - start(row) : features; }
+
+    // Whether the offsets of sparse rows stay within so many entries and never go back.
+    bool starts_within(Index entries) const {
+        if (start(0) < 0 || start(count) > entries) return false;
+        for (Index row = 0; row < count; ++row)
+            if (start(row) > start(row + 1)) return false;
+        return true;
+    }
+
+    // Whether all stored features of sparse rows exist; only then may rows be visited.
+    bool columns_within_features() const {
+        return wide_columns ? within_features(static_cast<const std::int64_t*>(columns))
+                            : within_features(static_cast<const std::int32_t*>(columns));
     }
 
   private:
+    template <class Column>
+    bool within_features(const Column* column) const {
+        bool outside = false;  // no early return: a loop without a way out is vector code
+        for (Index e = start(0); e < start(count); ++e)
+            outside |= column[e] < 0 || Index(column[e]) >= features;
+        return !outside;
+    }
+
     Index start(Index row) const {
         return wide_starts ? static_cast<const std::int64_t*>(starts)[row]
                            : static_cast<const std::int32_t*>(starts)[row];

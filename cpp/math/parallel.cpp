@@ -13,7 +13,12 @@
 namespace widemargin {
 namespace {
 
+using Index = std::int64_t;
+
 struct Job {
+    Job(void (*work)(void*, Index, int), void* context, Index count, int threads)
+        : work(work), context(context), count(count), threads(threads) {}
+
     void (*work)(void*, Index, int);
     void* context;
     Index count;
@@ -119,7 +124,7 @@ void run_parallel(Index count, int threads, void (*work)(void*, Index, int), voi
         for (Index piece = 0; piece < count; ++piece) work(context, piece, 0);
         return;
     }
-    Job job{work, context, count, threads};
+    Job job(work, context, count, threads);
     pool().run(job);
 }
 

@@ -3,20 +3,20 @@
 // with something else costs at most one piece, where an OpenMP team, which meets at a barrier,
 // would wait for it at every loop. Which thread computes a piece never changes its result.
 #pragma once
+#include <cstdint>
 #include <type_traits>
-
-#include "data/rows.hpp"
 
 namespace widemargin {
 
 // Calls work(context, piece, worker) for each piece in [0, count); 0 <= worker < threads.
-void run_parallel(Index count, int threads, void (*work)(void*, Index, int), void* context);
+void run_parallel(std::int64_t count, int threads, void (*work)(void*, std::int64_t, int),
+                  void* context);
 
 template <class Work>
-void parallel(Index count, int threads, Work&& work) {
+void parallel(std::int64_t count, int threads, Work&& work) {
     run_parallel(
         count, threads,
-        [](void* context, Index piece, int worker) {
+        [](void* context, std::int64_t piece, int worker) {
             (*static_cast<std::remove_reference_t<Work>*>(context))(piece, worker);
         },
         &work);

@@ -134,8 +134,8 @@ class BlockSolver {
         const double curvature =
             double(p.diagonal[i]) + double(p.diagonal[j]) - 2.0 * double(row_i[j]);
         if (curvature < -1e-6 * std::abs(double(p.diagonal[i]))) result.negative_curvature = true;
-        double step = (double(p.gradient[j]) - double(p.gradient[i])) /
-                      std::max(curvature, least_curvature);
+        double step =
+            (double(p.gradient[j]) - double(p.gradient[i])) / std::max(curvature, least_curvature);
         const double room_i = p.upper[i] - p.x[i], room_j = p.x[j] - p.lower[j];
         step = std::min(step, std::min(room_i, room_j));
         p.x[i] = step == room_i ? p.upper[i] : p.x[i] + step;

@@ -9,15 +9,15 @@ constexpr double least_curvature = 1e-12;
 
 template <class T>
 struct BlockProblem {
-    Index size, padded;     // variables; rows of `kernel` and all arrays of T have `padded` entries
-    int groups;             // 1 or 2
-    const T* kernel;        // [size][padded]
-    const T* diagonal;      // [padded]
-    T* gradient;            // [padded], in and out
-    T* limits;              // scratch [2 * groups][padded]
-    double* x;              // [size], in and out
-    const double* lower;    // [size]
-    const double* upper;    // [size]
+    Index size, padded;   // variables; rows of `kernel` and all arrays of T have `padded` entries
+    int groups;           // 1 or 2
+    const T* kernel;      // [size][padded]
+    const T* diagonal;    // [padded]
+    T* gradient;          // [padded], in and out
+    T* limits;            // scratch [2 * groups][padded]
+    double* x;            // [size], in and out
+    const double* lower;  // [size]
+    const double* upper;  // [size]
     const std::int8_t* group;  // [size]
 };
 

@@ -13,11 +13,13 @@ template <class T>
 void elementary(int function, const T* in, T* out, Index n) {
     for (Index i = 0; i < n; i += lanes<T>) {
         Vector<T> x{};
-        for (Index lane = 0; lane < std::min<Index>(lanes<T>, n - i); ++lane) x[lane] = in[i + lane];
+        for (Index lane = 0; lane < std::min<Index>(lanes<T>, n - i); ++lane)
+            x[lane] = in[i + lane];
         const Vector<T> y = function == 0   ? exponential(x)
                             : function == 1 ? hyperbolic_tangent(x)
                                             : whole_power(x, function);
-        for (Index lane = 0; lane < std::min<Index>(lanes<T>, n - i); ++lane) out[i + lane] = y[lane];
+        for (Index lane = 0; lane < std::min<Index>(lanes<T>, n - i); ++lane)
+            out[i + lane] = y[lane];
     }
 }
 
@@ -33,9 +35,8 @@ BlockResult solve_joint_block(const JointBlock<T>& problem, double tolerance, In
 
 template <class T>
 HotOf<T> table_of() {
-    return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>,
-            apply_rows<T>,  solve_block<T>, elementary<T>,
-            apply_joint<T>, solve_joint_block<T>};
+    return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>, apply_rows<T>,
+            solve_block<T>, elementary<T>,  apply_joint<T>, solve_joint_block<T>};
 }
 
 #define WM_TEXT_OF(name) #name

@@ -14,7 +14,7 @@ namespace widemargin {
 // Weighted sums over kernel columns. The columns fall into groups (the classes); each group of each
 // row has `outputs` sums: result[i][g][o] = sum over columns j of group g of k(i, j) weights[o][j].
 struct ColumnSums {
-    const double* weights;      // [outputs][columns]
+    const double* weights;  // [outputs][columns]
     Index outputs;
     const Index* group_starts;  // [groups + 1]
     Index groups;
@@ -25,10 +25,10 @@ struct HotOf {
     void (*pack_panels)(Panels<T>&, int threads);
     void (*kernel_rows)(const Panels<T>&, const Rows&, const Index* ids, Index n, T* const* out,
                         int threads);
-    void (*kernel_sums)(const Panels<T>&, const Rows&, const Index* ids, Index n,
-                        const ColumnSums&, double* result, int threads);
-    void (*apply_rows)(double* outputs, Index columns, const T* const* kernel,
-                       const double* moves, Index rows, int threads);
+    void (*kernel_sums)(const Panels<T>&, const Rows&, const Index* ids, Index n, const ColumnSums&,
+                        double* result, int threads);
+    void (*apply_rows)(double* outputs, Index columns, const T* const* kernel, const double* moves,
+                       Index rows, int threads);
     BlockResult (*solve_block)(const BlockProblem<T>&, double tolerance, Index limit);
     void (*elementary)(int function, const T* in, T* out, Index n);  // 0 exp, 1 tanh, n > 1 power n
     void (*apply_joint)(double* outputs, Index columns, Index classes, const T* const* kernel,
@@ -51,8 +51,8 @@ struct Hot {
     }
 };
 
-const Hot& hot();                                  // the table in use
-std::vector<std::string> instruction_sets();       // those this machine can run, best last
+const Hot& hot();                                   // the table in use
+std::vector<std::string> instruction_sets();        // those this machine can run, best last
 void use_instruction_set(const std::string& name);  // for tests and comparisons
 
 }  // namespace widemargin

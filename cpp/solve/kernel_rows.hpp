@@ -43,11 +43,10 @@ void sparse_block(const Panels<T>& panels, Index panel, SparsePanel<T> packed,
     const Index columns = std::min(panels.width, panels.columns() - first);
     const MapParameters<T> map(panels.kernel);
     for (Index c = 0; c < columns; ++c)
-        sparse_column<kind, T, mapped>(packed, int(c), panels.terms[first + c],
-                                       left.values.data() + group * left.group_size,
-                                       left.slot_of.data(),
-                                       left.terms.data() + group * rows_per_block<T>, map,
-                                       results + c * rows_per_block<T>);
+        sparse_column<kind, T, mapped>(
+            packed, int(c), panels.terms[first + c], left.values.data() + group * left.group_size,
+            left.slot_of.data(), left.terms.data() + group * rows_per_block<T>, map,
+            results + c * rows_per_block<T>);
 }
 
 template <Kind kind, class T>
@@ -80,22 +79,29 @@ PanelFunction<T> panel_function(bool sparse) {
     if constexpr (kind == Kind::laplacian || kind == Kind::chi_squared ||
                   kind == Kind::intersection)
         return dense_panel<kind, T>;
-    else
-        return sparse ? sparse_panel<kind, T> : dense_panel<kind, T>;
+    else return sparse ? sparse_panel<kind, T> : dense_panel<kind, T>;
 }
 
 template <class T>
 PanelFunction<T> choose_panel_function(const Panels<T>& panels) {
     const bool s = panels.sparse;
     switch (panels.kernel.kind) {
-        case Kind::linear: return panel_function<Kind::linear, T>(s);
-        case Kind::polynomial: return panel_function<Kind::polynomial, T>(s);
-        case Kind::rbf: return panel_function<Kind::rbf, T>(s);
-        case Kind::sigmoid: return panel_function<Kind::sigmoid, T>(s);
-        case Kind::laplacian: return panel_function<Kind::laplacian, T>(s);
-        case Kind::chi_squared: return panel_function<Kind::chi_squared, T>(s);
-        case Kind::intersection: return panel_function<Kind::intersection, T>(s);
-        default: return panel_function<Kind::cosine, T>(s);
+        case Kind::linear:
+            return panel_function<Kind::linear, T>(s);
+        case Kind::polynomial:
+            return panel_function<Kind::polynomial, T>(s);
+        case Kind::rbf:
+            return panel_function<Kind::rbf, T>(s);
+        case Kind::sigmoid:
+            return panel_function<Kind::sigmoid, T>(s);
+        case Kind::laplacian:
+            return panel_function<Kind::laplacian, T>(s);
+        case Kind::chi_squared:
+            return panel_function<Kind::chi_squared, T>(s);
+        case Kind::intersection:
+            return panel_function<Kind::intersection, T>(s);
+        default:
+            return panel_function<Kind::cosine, T>(s);
     }
 }
 

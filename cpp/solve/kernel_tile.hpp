@@ -20,7 +20,7 @@ constexpr int columns_per_tile = 2 * lanes<T>;
 template <class T>
 constexpr int vectors_per_block = vector_bytes == 64 ? 4 : 8;
 template <class T>
-constexpr int rows_per_block = vectors_per_block<T>* lanes<T>;
+constexpr int rows_per_block = vectors_per_block<T> * lanes<T>;
 constexpr int columns_per_sparse_panel = 64;
 
 // left: [feature][rows_per_tile]; panel: [feature][columns_per_tile]. Writes `valid` rows.

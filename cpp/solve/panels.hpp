@@ -47,7 +47,8 @@ struct SparsePanel {
     const T* values;
 };
 
-constexpr Index row_padding = 64;  // kernel rows are written in whole multiples of this many columns
+constexpr Index row_padding =
+    64;  // kernel rows are written in whole multiples of this many columns
 
 inline Index padded(Index count) {
     return (count + row_padding - 1) / row_padding * row_padding;
@@ -61,10 +62,10 @@ struct Panels {
     std::vector<double> centre;  // subtracted from every row (distances only), or empty
     bool sparse = false;
     bool stored = true;
-    Index width = 0;              // columns in a panel
-    Buffer<T> terms;              // one per column, see row_term
-    Buffer<T> values;             // stored dense panels, or the values of sparse rows
-    std::vector<Index> starts;    // stored sparse rows
+    Index width = 0;            // columns in a panel
+    Buffer<T> terms;            // one per column, see row_term
+    Buffer<T> values;           // stored dense panels, or the values of sparse rows
+    std::vector<Index> starts;  // stored sparse rows
     std::vector<std::int32_t> features;
 
     Index columns() const { return Index(chosen.size()); }

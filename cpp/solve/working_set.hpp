@@ -22,9 +22,8 @@ class WorkingSetSearch {
         const double width = r.highest_falling - r.lowest_rising;
         if (!(width > 0) || !std::isfinite(width)) return;
         for (auto& direction : counts) direction.fill(0);
-        visit(group, [&](int direction, double depth, Index) {
-            ++counts[direction][bin(depth / width)];
-        });
+        visit(group,
+              [&](int direction, double depth, Index) { ++counts[direction][bin(depth / width)]; });
         int cut[2];
         for (int d = 0; d < 2; ++d) cut[d] = cut_for(counts[d], (want + 1 - d) / 2);
         std::vector<std::pair<double, Index>> found[2];

@@ -1,6 +1,6 @@
 """Support vector machines, every fit certified by a duality gap."""
 
-from importlib.metadata import PackageNotFoundError, version
+import importlib.metadata as _metadata
 
 from . import kernels
 from .estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
@@ -18,6 +18,6 @@ __all__ = [
 ]
 
 try:
-    __version__ = version("widemargin")
-except PackageNotFoundError:  # run from a source tree
+    __version__ = _metadata.version("widemargin")
+except _metadata.PackageNotFoundError:  # run from a source tree
     __version__ = "0+unknown"

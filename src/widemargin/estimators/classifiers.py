@@ -18,7 +18,108 @@ Ids = NDArray[np.int64]
 
 
 class SVC(KernelClassifier):
-    """Soft-margin support vector classifier with any kernel, certified by its duality gap."""
+    """Soft-margin support vector classifier with any kernel, certified by its duality gap.
+
+    The machine minimises ½||w||² + C sum_i max(0, 1 - y_i f(x_i)) over f(x) = w.phi(x) + b, through
+    its dual: a quadratic program in one variable for each row. Prefer it up to some hundred
+    thousand rows; time grows with rows x support vectors x features.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a margin error.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    class_weight : dict, 'balanced' or None, default=None
+        Weight of each class; it multiplies `sample_weight`.
+    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+        Shape of `decision_function` for machines trained one against one.
+    break_ties : bool, default=False
+        Predict the class of largest `decision_function` among those with equal votes.
+    random_state : object, default=None
+        Accepted; nothing here is random.
+    probability : bool, default='deprecated'
+        Calibrate at the end of the fit, for about the time of the fit. The most probable class is
+        always the predicted one.
+    multi_class : {'ovo', 'ovr', 'joint'}, default='ovo'
+        How many classes are learnt: a machine for each pair; one for each class against the rest;
+        or all at once (Crammer and Singer). The last two predict the largest decision.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn. Trained one against the rest or jointly, `dual_coef_` has a row for each
+        class.
+    classes_, class_weight_, fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
+
+    References
+    ----------
+    cortes1995: C. Cortes, V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
+    crammer2001: K. Crammer, Y. Singer, On the algorithmic implementation of multiclass kernel-based
+    vector machines, JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = SVC(C=10.0).fit(X, y)
+    >>> machine.score(X, y)
+    0.9866666666666667
+    >>> machine.duality_gap_ < 1e-6
+    True
+    >>> machine.status_.value
+    'converged: no violation of the optimality conditions exceeds tol'
+    """
 
     def __init__(
         self,
@@ -49,31 +150,7 @@ class SVC(KernelClassifier):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -89,7 +166,103 @@ class SVC(KernelClassifier):
 
 
 class NuSVC(KernelClassifier):
-    """Support vector classifier that is told the share of margin errors instead of their cost."""
+    """Support vector classifier that is told the share of margin errors instead of their cost.
+
+    The machine minimises ½||w||² - nu rho + (1/n) sum_i max(0, rho - y_i f(x_i)): at most a share
+    nu of the rows are margin errors, at least a share nu are support vectors. It equals `SVC` for
+    some C. Decisions are divided by rho, as LIBSVM does, and `tol` is meant on their scale.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Share of margin errors, in (0, 1]. If the lighter class has less than nu / 2 of all weight,
+        the largest possible nu is taken, with a warning.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    class_weight : dict, 'balanced' or None, default=None
+        Weight of each class; it multiplies `sample_weight`.
+    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+        Shape of `decision_function` for machines trained one against one.
+    break_ties : bool, default=False
+        Predict the class of largest `decision_function` among those with equal votes.
+    random_state : object, default=None
+        Accepted; nothing here is random.
+    probability : bool, default='deprecated'
+        Calibrate at the end of the fit, for about the time of the fit. The most probable class is
+        always the predicted one.
+    multi_class : {'ovo', 'ovr', 'joint'}, default='ovo'
+        How many classes are learnt: a machine for each pair; one for each class against the rest;
+        or all at once (Crammer and Singer). The last two predict the largest decision.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn. Trained one against the rest or jointly, `dual_coef_` has a row for each
+        class.
+    classes_, class_weight_, fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
+
+    References
+    ----------
+    scholkopf2000: B. Schoelkopf, A. Smola, R. Williamson, P. Bartlett, New support vector
+    algorithms, Neural Computation 12, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import NuSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NuSVC(nu=0.1).fit(X, y).score(X, y)
+    0.98
+    """
 
     def __init__(
         self,
@@ -120,31 +293,7 @@ class NuSVC(KernelClassifier):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -1,17 +1,15 @@
 """OneClassSVM and SVDD: what is unlike the training rows."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..problem import Problem, one_class, svdd
-from ..reductions.jobs import Job
-from ..reductions.machines import Machine, read_machine
-from .kernel_base import FitData, KernelEstimator
-from .validation import check_number, check_weights
+from ..reductions.machines import Machine
+from .kernel_base import FitData
+from .kernel_detector import KernelDetector
 
 __all__ = ["SVDD", "OneClassSVM"]
 
@@ -19,98 +17,90 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class _KernelDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc]
-    """Base of the kernel detectors."""
+class OneClassSVM(KernelDetector):
+    """The half-space in feature space that holds all but a share nu of the rows.
 
-    def _problem(self, data: FitData, rows: Ids, weights: Vector) -> Problem:
-        raise NotImplementedError
+    The machine minimises ½||w||² - nu n rho + sum_i max(0, rho - w.phi(x_i)) and calls rows with
+    w.phi(x) >= rho inliers. Rows on the boundary itself count as inside.
 
-    def _keep(self, data: FitData, problem: Problem, machine: Machine) -> None:
-        raise NotImplementedError
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Share of training rows outside, in (0, 1]: an upper bound on them, and a lower bound on
+        support vectors.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the machine.
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    offset_ : array of shape (1,)
+        ``decision_function`` is ``score_samples`` minus this.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Training rows; with ``kernel="precomputed"`` their kernel matrix.
-        y : Ignored
-            Not used, present for API consistency by convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row: 2 counts as the row twice, 0 as the row left out.
+    References
+    ----------
+    scholkopf2001: B. Schoelkopf et al., Estimating the support of a high-dimensional distribution,
+    Neural Computation 13, 2001.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._check_settings()
-        X = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
-        data = self._open(X, weights)
-        rows = np.flatnonzero(weights > 0)
-        problem = self._problem(data, rows, weights[rows])
-        (solution,) = self._solve(data, [Job(problem, [rows], self._start(problem, ()))])
-        machine = read_machine(problem, solution, rows)
-        self.machines_ = [machine]
-        self._keep_certificate([solution])
-        self.n_iter_ = solution.iterations
-        self._keep(data, problem, machine)
-        self._warn_or_stop()
-        return self
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        check_number("nu", self.nu, low=0, high=1, open_low=True)
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return +1 for rows like the training rows and -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows,)
-            +1 where the decision value is at least zero, else -1.
-        """
-        return np.where(np.asarray(self.decision_function(X)) >= 0, 1, -1)
-
-    def score_samples(self, X: Any) -> Any:
-        """Return the decision value before the offset is taken off; larger is more usual.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows,)
-            ``decision_function(X) + offset_``.
-        """
-        return self.decision_function(X) + self._like(np.asarray(self.offset_), X)
-
-    @staticmethod
-    def _nudge(machine: Machine) -> float:
-        """Return how much the boundary moves out so that the rows on it count as inside.
-
-        Rows between their bounds lie on the boundary, but only as exactly as it is known; without
-        this rounding would decide which of them are called outliers.
-        """
-        return 2.0 * machine.solution.certificate.violation + 1e-11 * abs(machine.bias)
-
-    def _coefficients(self, machine: Machine) -> tuple[Ids, Vector]:
-        support = machine.support
-        self.n_support_ = np.array([support.size], dtype=np.int32)
-        return support, machine.coefficients[machine.coefficients != 0][None]
-
-
-class OneClassSVM(_KernelDetector):
-    """The half-space in feature space that holds all but a share nu of the rows."""
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import OneClassSVM
+    >>> X = np.append(np.linspace(0, 1, 20), 5.0)[:, None]
+    >>> OneClassSVM(nu=0.1, gamma=0.1).fit(X).predict([[0.5], [5.0]])
+    array([ 1, -1])
+    """
 
     def __init__(
         self,
@@ -135,25 +125,7 @@ class OneClassSVM(_KernelDetector):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _problem(self, data: FitData, rows: Ids, weights: Vector) -> Problem:
         return one_class(weights, float(self.nu))
@@ -198,8 +170,91 @@ class OneClassSVM(_KernelDetector):
         return self._bounds(X, self.machines_)[:, 0]
 
 
-class SVDD(_KernelDetector):
-    """The smallest ball in feature space that holds all but a share nu of the rows."""
+class SVDD(KernelDetector):
+    """The smallest ball in feature space that holds all but a share nu of the rows.
+
+    The machine minimises R² + 1/(nu n) sum_i max(0, ||phi(x_i) - a||² - R²) over centre a and
+    radius R. For kernels with constant k(x, x) it calls the same rows outliers as `OneClassSVM`;
+    for others the ball is the better description.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Share of training rows outside, in (0, 1]; C = 1 / (nu n) in the notation of the reference.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    radius_ : float
+        R.
+    offset_ : array of shape (1,)
+        -R²: ``score_samples`` is minus the squared distance from the centre.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
+
+    References
+    ----------
+    tax2004: D. Tax, R. Duin, Support vector data description, Machine Learning 54, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVDD
+    >>> X = np.append(np.linspace(0, 1, 20), 5.0)[:, None]
+    >>> SVDD(nu=0.5, kernel="linear").fit(X).predict([[0.5], [5.0]])
+    array([ 1, -1])
+    """
 
     def __init__(
         self,
@@ -224,25 +279,7 @@ class SVDD(_KernelDetector):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _problem(self, data: FitData, rows: Ids, weights: Vector) -> Problem:
         return svdd(data.rows.diagonal[rows], weights, float(self.nu))
@@ -256,9 +293,7 @@ class SVDD(_KernelDetector):
         self.radius_ = float(np.sqrt(max(0.0, 2.0 * bias / self._total + center_norm)))
         self.intercept_ = np.array([self.radius_**2 - center_norm])
         self.offset_ = np.array([-(self.radius_**2)])
-        self._keep_support(
-            data, support, coefficients / self._total, np.array([0, support.size])
-        )
+        self._keep_support(data, support, coefficients / self._total, np.array([0, support.size]))
 
     def decision_function(self, X: Any) -> Any:
         """Return R² - ||phi(x) - a||²: positive inside the ball.

@@ -39,8 +39,13 @@ class FitData:
     rows: CpuKernelData
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type stubs
+class KernelEstimator(BaseEstimator):
     """Base of the six kernel machines. Subclasses list their parameters in ``__init__``."""
+
+    def _store(self, arguments: dict[str, Any]) -> None:
+        """Keep the arguments of ``__init__`` as they are, as scikit-learn demands."""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
 
     def _takes_objects(self) -> bool:
         kernel = self.kernel
@@ -50,9 +55,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel in (
             "chi2",
@@ -93,23 +96,26 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         return check_rows(self, X, y, reset=reset, objects=self._takes_objects())
 
-    def _solve(self, data: FitData, jobs: Sequence[Job]) -> list[Solution]:
-        """Run the machines; the user's callback and the progress line listen."""
-        line = ProgressLine() if self.verbose else None
+    def _schedule(self, data: FitData, line: ProgressLine | None = None) -> Schedule:
+        """Return limits and options; the user's callback and the progress line listen."""
 
         def report(progress: Progress) -> bool:
             if line is not None:
                 line(progress)
             return self.callback is not None and self.callback(progress) is True
 
-        schedule = Schedule(
+        return Schedule(
             limits=Limits(self.tol, self.gap_tol, int(self.max_iter), self.max_time),
             options=Options(shrinking=bool(self.shrinking), exact=self.solver == "newton"),
             threads=data.rows.threads,
             reporter=report if line is not None or self.callback is not None else None,
         )
+
+    def _solve(self, data: FitData, jobs: Sequence[Job]) -> list[Solution]:
+        """Run the machines."""
+        line = ProgressLine() if self.verbose else None
         try:
-            return run_jobs(data.rows, jobs, schedule)
+            return run_jobs(data.rows, jobs, self._schedule(data, line))
         except FloatingPointError as overflow:
             raise ValueError(str(overflow)) from None
         finally:
@@ -131,9 +137,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Set the attributes that say how good the fit is, and warn if it is not what was asked."""
         primal = sum(s.certificate.primal for s in solutions)
         dual = sum(s.certificate.dual for s in solutions)
-        whole = Certificate(
-            primal, dual, max(s.certificate.violation for s in solutions), (), ()
-        )
+        whole = Certificate(primal, dual, max(s.certificate.violation for s in solutions), (), ())
         self.primal_objective_ = primal
         self.dual_objective_ = dual
         self.duality_gap_ = whole.relative_gap
@@ -143,7 +147,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self.status_ = (
             unfinished[0]
             if unfinished
-            else Status.STATIONARY if indefinite else solutions[0].status
+            else Status.STATIONARY
+            if indefinite
+            else solutions[0].status
         )
         self.history_ = tuple(record for s in solutions for record in s.history)
         self.fit_status_ = int(bool(unfinished))
@@ -217,8 +223,10 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                     f"for each support vector in the order of support_, found shape {X.shape}"
                 )
             return X
-        if getattr(X, "ndim", 2) == 2 and hasattr(X, "shape") and (
-            X.shape[1] == self.support_.size != self.n_features_in_
+        if (
+            getattr(X, "ndim", 2) == 2
+            and hasattr(X, "shape")
+            and (X.shape[1] == self.support_.size != self.n_features_in_)
         ):
             raise ValueError(
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.n_features_in_}, the number "

@@ -20,8 +20,10 @@ from ..reductions.multiclass import (
     pair_votes,
     shape_votes,
 )
-from ..solution import Solution
+from ..solution import Solution, Status
+from .certainty import CertaintyMixin
 from .kernel_base import FitData, KernelEstimator
+from .probabilities import ProbabilityMixin
 from .validation import check_choice, check_weights
 
 __all__ = ["KernelClassifier"]
@@ -30,7 +32,7 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, KernelEstimator):
     """Base of the kernel classifiers."""
 
     def _problem(self, signs: Vector, weights: Vector) -> Problem:
@@ -78,6 +80,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
             self._fit_joint(data, labels, costs)
         else:
             self._fit_pairs(data, labels, costs)
+        if self._gives_probabilities() and self.status_ is not Status.INTERRUPTED:
+            self._calibrate(data, labels, costs)
         self._warn_or_stop()
         return self
 
@@ -163,8 +167,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         return support, np.concatenate([[0], np.cumsum(counts)])
 
     def _keep_ovo(self, data: FitData, labels: Ids, machines: Sequence[Machine]) -> None:
-        """Lay coefficients out as LIBSVM does: row m of class a's columns is the pair of a with the
-        m-th of the other classes."""
+        """Lay coefficients out as LIBSVM does.
+
+        Row m of the columns of class a belongs to the pair of a with the m-th other class.
+        """
         k, rows = len(self.classes_), labels.size
         coefficients = np.zeros((k - 1, rows))
         intercepts, steps = [], []
@@ -247,7 +253,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
             if self.decision_function_shape == "ovo":
                 raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
             return np.asarray(np.argmax(self.decision_function(X), axis=1))
-        return np.asarray(np.argmax(pair_votes(self._pair_decisions(X), len(self.classes_)), axis=1))
+        return np.asarray(
+            np.argmax(pair_votes(self._pair_decisions(X), len(self.classes_)), axis=1)
+        )
 
     def predict(self, X: Any) -> Any:
         """Return the label of each row.
@@ -265,67 +273,3 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         """
         chosen = self._predicted(X)
         return self.classes_[chosen]
-
-    # --- certainty ---------------------------------------------------------------------------
-
-    def decision_bound(self, X: Any) -> Vector:
-        """Return how far each machine's decision value can be from that of the exact optimum.
-
-        From the duality gap, |f(x) - f*(x)| <= sqrt(2 gap) ||phi(x)|| plus what the bias may vary.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n_rows,) for two classes, else one column for each pair (in the order of
-            ``decision_function_shape="ovo"``) or class.
-        """
-        check_is_fitted(self, "support_")
-        if self._trained_by == "ovo":
-            bounds = self._bounds(X, [machine for machine, _, _ in oriented(self.machines_)])
-        else:
-            ordered = sorted(self.machines_, key=lambda machine: machine.classes)
-            bounds = self._bounds(X, ordered)
-        return bounds[:, 0] if len(self.classes_) == 2 else bounds
-
-    def is_certain(self, X: Any) -> NDArray[np.bool_]:
-        """Say for which rows the exact optimum predicts the same label, whatever the gap hides.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of bool, shape (n_rows,)
-            True where the label cannot change.
-        """
-        bounds = self.decision_bound(X)
-        if len(self.classes_) == 2:
-            return np.asarray(np.abs(self._class_scores(X)[:, 0]) > bounds)
-        chosen = self._predicted(X)
-        at = np.arange(chosen.size)
-        if self._trained_by != "ovo":
-            scores = self._class_scores(X)
-            least = scores[at, chosen] - bounds[at, chosen]
-            most = scores + bounds
-            most[at, chosen] = -np.inf
-            return np.asarray(least > most.max(axis=1))
-        decisions = self._pair_decisions(X)
-        k = len(self.classes_)
-        sure = shape_votes(np.where(np.abs(decisions) > bounds, decisions, 0.0), k) * 0
-        least_votes, most_votes = sure.copy(), sure
-        for column, (a, b) in enumerate(combinations(range(k), 2)):
-            value, bound = decisions[:, column], bounds[:, column]
-            least_votes[:, a] += value > bound
-            least_votes[:, b] += -value >= bound
-            most_votes[:, a] += value > -bound
-            most_votes[:, b] += -value >= -bound
-        least = least_votes[at, chosen]
-        most_votes[at, chosen] = -1
-        return np.asarray(least > most_votes.max(axis=1))

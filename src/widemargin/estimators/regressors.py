@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..problem import Problem, epsilon_svr, nu_svr
 from ..reductions.jobs import Job
-from ..reductions.machines import Machine, read_machine
+from ..reductions.machines import read_machine
 from .kernel_base import KernelEstimator
 from .validation import check_number, check_weights
 
@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class _KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+class _KernelRegressor(RegressorMixin, KernelEstimator):
     """Base of the kernel regressors."""
 
     def _problem(self, targets: Vector, weights: Vector) -> Problem:
@@ -113,7 +113,87 @@ class _KernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[misc]
 
 
 class SVR(_KernelRegressor):
-    """Support vector regression with a tube of given width, certified by its duality gap."""
+    """Support vector regression with a tube of given width, certified by its duality gap.
+
+    The machine minimises ½||w||² + C sum_i max(0, |y_i - f(x_i)| - epsilon).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of leaving the tube.
+    epsilon : float, default=0.1
+        Half-width of the tube in which errors cost nothing.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
+
+    References
+    ----------
+    vapnik1995: V. Vapnik, The Nature of Statistical Learning Theory, Springer, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVR
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> machine = SVR(C=10.0, epsilon=0.05).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(machine.predict(X) - np.sin(X[:, 0])).max() < 0.06)
+    True
+    """
 
     def __init__(
         self,
@@ -139,26 +219,7 @@ class SVR(_KernelRegressor):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -170,7 +231,89 @@ class SVR(_KernelRegressor):
 
 
 class NuSVR(_KernelRegressor):
-    """Support vector regression that learns the width of its tube from the share outside it."""
+    """Support vector regression that learns the width of its tube from the share outside it.
+
+    The machine minimises ½||w||² + C (nu n eps + sum_i max(0, |y_i - f(x_i)| - eps)) over eps too:
+    at most a share nu of the rows lie outside the tube, at least a share nu are support vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Share of rows outside the tube, in (0, 1].
+    C : float, default=1.0
+        Cost of leaving the tube.
+    kernel : str, Kernel or callable, default='rbf'
+        'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
+        'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
+        (`widemargin.kernels`); or a function of two sets of rows that returns their block.
+    degree, gamma, coef0
+        Of the named kernels, as in scikit-learn. `gamma='scale'` is 1 / (n_features X.var()), where
+        the variance counts every row with its sample weight; 'auto' is 1 / n_features.
+    shrinking : bool, default=True
+        Whether rows that are unlikely to move may be set aside.
+    cache_size : float, default=200
+        Accepted and without effect: `memory_limit` bounds all memory.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, as in LIBSVM.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
+    max_iter : int, default=-1
+        Largest number of inner steps of a machine; -1 sets no limit.
+    n_jobs : int or None, default=None
+        Threads; None takes every core that the process may use. The result never depends on it.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with a warning that names the gap.
+    memory_limit : int, str or None, default=None
+        Bytes to allocate beyond the data, or a text such as "500MB"; None is half of what is free.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is at most this.
+    precision : {'auto', 'float32', 'float64'}, default='auto'
+        Of stored kernel values; 'auto' starts in float32 and turns to float64 where needed.
+    warm_start : bool, default=False
+        Start from the last solution if the number of rows is the same.
+    solver : {'auto', 'smo', 'newton'}, default='auto'
+        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+    gram_columns : {'train', 'support'}, default='train'
+        What the columns of a precomputed matrix are when predicting.
+    callback : callable or None, default=None
+        Called with a `Progress` after each outer iteration; returning True stops the fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    fit_status_, n_iter_, shape_fit_, n_features_in_
+        As in scikit-learn.
+    kernel_ : Kernel or None
+        The kernel with numbers for all parameters.
+    primal_objective_, dual_objective_ : float
+        Objectives, recomputed in float64; the optimum lies between them.
+    duality_gap_ : float
+        Their difference as a share of the larger.
+    kkt_violation_ : float
+        Largest violation of the optimality conditions.
+    status_ : Status
+        How the fit ended; the value is a sentence.
+    history_ : tuple of Progress
+        Time, objective, gap and active rows along the way.
+    machines_ : list of Machine
+        Each machine with its own certificate, slacks, free and bounded support vectors.
+
+    References
+    ----------
+    scholkopf2000: B. Schoelkopf, A. Smola, R. Williamson, P. Bartlett, New support vector
+    algorithms, Neural Computation 12, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import NuSVR
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> machine = NuSVR(nu=0.2, C=10.0).fit(X, np.sin(X[:, 0]))
+    >>> bool(machine.score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
 
     def __init__(
         self,
@@ -196,26 +339,7 @@ class NuSVR(_KernelRegressor):
         gram_columns: str = "train",
         callback: Any = None,
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.gap_tol = gap_tol
-        self.precision = precision
-        self.warm_start = warm_start
-        self.solver = solver
-        self.gram_columns = gram_columns
-        self.callback = callback
+        self._store(locals())
 
     def _check_settings(self) -> None:
         super()._check_settings()

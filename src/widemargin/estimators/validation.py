@@ -1,13 +1,13 @@
-"""Turning what users pass into what the library works on, with one clear sentence when it cannot."""
+"""Turning what users pass into what the library works on, or one clear sentence."""
 
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from ..backends.cpu import is_sparse
 from ..kernels import FunctionKernel, Kernel, from_name
 
 __all__ = [
@@ -79,7 +79,7 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, objects: b
     )
     if y is not None:
         check_consistent_length(X, y)
-    if sp.issparse(X) and not X.has_canonical_format:
+    if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is
         X.sum_duplicates()
     return X
@@ -87,7 +87,7 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, objects: b
 
 def check_gram(X: Any, rows: int | None = None) -> None:
     """Require a kernel matrix to be dense, and square at fit."""
-    if sp.issparse(X):
+    if is_sparse(X):
         raise TypeError("Sparse precomputed kernels are not supported; pass a dense matrix")
     if rows is None and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -164,7 +164,7 @@ KERNEL_NAMES = (
 
 
 def _smallest(X: Any) -> float:
-    return float(X.data.min(initial=0.0)) if sp.issparse(X) else float(X.min())
+    return float(X.data.min(initial=0.0)) if is_sparse(X) else float(X.min())
 
 
 def _variance(X: Any, weights: Vector) -> float:
@@ -173,7 +173,7 @@ def _variance(X: Any, weights: Vector) -> float:
     In parts, since ``X.var()`` would allocate as much memory as X takes.
     """
     total = float(weights.sum()) * X.shape[1]
-    if sp.issparse(X):
+    if is_sparse(X):
         per_entry = np.repeat(weights, np.diff(X.indptr))
         mean = float(per_entry @ X.data) / total
         zeros = total - float(per_entry.sum())

@@ -108,7 +108,7 @@ def _machine(
     at_bound = ((x <= problem.lower) & (problem.lower < 0)) | (
         (x >= problem.upper) & (problem.upper > 0)
     )
-    bounded = at_bound.reshape(problem.sides, -1).any(axis=0)
+    bounded = np.asarray(at_bound.reshape(problem.sides, -1).any(axis=0))
     return Machine(
         classes=classes,
         rows=rows,

@@ -66,8 +66,7 @@ def one_vs_rest(
 
 
 def oriented(machines: Sequence[Machine]) -> list[tuple[Machine, float, tuple[int, int]]]:
-    """Return machines in the order of their pair of class numbers, with the sign that makes the
-    smaller class number positive."""
+    """Return machines by their pair of classes, each with the sign that makes the smaller positive."""
     result = []
     for machine in machines:
         positive, negative = machine.classes

@@ -49,7 +49,7 @@ class BlockOperations(Protocol):
         ...
 
     def load_rows(self) -> bool:
-        """Fetch some of the kernel rows that the block needs; return True while some are missing."""
+        """Fetch some of the kernel rows that the moves need; say whether some are missing."""
         ...
 
     def solve_block(self, tolerance: float, limit: int) -> BlockStep:

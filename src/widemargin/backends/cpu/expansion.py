@@ -49,7 +49,7 @@ class Expansion:
         self.linear: Vector | None = None
         self.source: NativeSource | None = None
         spec = None if kernel is None else kernel.native()
-        if spec is None or self.weights.shape[1] == 0:
+        if kernel is None or spec is None or self.weights.shape[1] == 0:
             return
         if spec.kind.name == "LINEAR":
             self.linear = self._primal_weights()
@@ -67,9 +67,7 @@ class Expansion:
     def _primal_weights(self) -> Vector:
         """Return, for a linear kernel, w of each group and output: shape (groups, outputs, d)."""
         bounds = zip(self.group_starts[:-1], self.group_starts[1:], strict=True)
-        return np.stack(
-            [np.asarray(self.weights[:, a:b] @ self.vectors[a:b]) for a, b in bounds]
-        )
+        return np.stack([np.asarray(self.weights[:, a:b] @ self.vectors[a:b]) for a, b in bounds])
 
     def sums(self, X: Any) -> Vector:
         """Return the sums for each row of `X`, shape (rows, groups, outputs)."""
@@ -103,4 +101,3 @@ class Expansion:
                 "bounds on decisions need the rows and a kernel object"
             )
         return np.asarray(self.kernel.diagonal(X), dtype=np.float64)
-

@@ -108,9 +108,7 @@ def _solve(hessian: Vector, right: Vector) -> Vector:
             ridge = max(100.0 * ridge, 1e-12)
 
 
-def _best_move(
-    square: Vector, gradient: Vector, a: Vector, upper: Vector, move: Vector
-) -> Vector:
+def _best_move(square: Vector, gradient: Vector, a: Vector, upper: Vector, move: Vector) -> Vector:
     """Return the better of the move cut at the first bound and the move projected, or no move."""
 
     def change(step: Vector) -> float:

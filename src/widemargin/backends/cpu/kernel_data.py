@@ -13,7 +13,15 @@ from ...solution import Certificate
 from .certificate import certify
 from .machine import CpuMachine, Segment, View, whole
 from .row_cache import RowCache
-from .sources import FunctionSource, GramSource, NativeSource, Source, count_rows, row_parts
+from .sources import (
+    FunctionSource,
+    GramSource,
+    NativeSource,
+    Source,
+    count_rows,
+    is_sparse,
+    row_parts,
+)
 
 __all__ = ["CpuKernelData"]
 
@@ -107,7 +115,7 @@ class CpuKernelData:
             self.source.restrict(ids, np.dtype(precision)),
             self.diagonal[ids],
             start=start,
-            outputs=self._outputs(problem, ids, start, precision),
+            outputs=self.outputs_at(ids, ids, problem.coefficients(start), precision),
             block_size=block_size,
             threads=self.threads,
             shrinker=self._smaller_view if len(opened) == 1 else None,
@@ -147,14 +155,15 @@ class CpuKernelData:
         """Forget all kernel rows."""
         self._caches.clear()
 
-    def _outputs(self, problem: Problem, ids: Ids, x: Vector, precision: str) -> Vector:
-        """Return K x over the given rows, with kernel values of the given precision."""
-        totals = problem.coefficients(x)
-        used = np.flatnonzero(totals)
+    def outputs_at(
+        self, ids: Ids, columns: Ids, coefficients: Vector, precision: str = "float64"
+    ) -> Vector:
+        """Return sum_j k(z_i, z_j) coefficients_j for the rows ids i over the columns j."""
+        used = np.flatnonzero(coefficients)
         outputs = np.zeros(ids.size)
         if used.size:
-            source = self.source.restrict(ids[used], np.dtype(precision))
-            weights = np.ascontiguousarray(totals[used][None])
+            source = self.source.restrict(columns[used], np.dtype(precision))
+            weights = np.ascontiguousarray(coefficients[used][None])
             for part in row_parts(ids.size, used.size, CERTIFY_VALUES):
                 sums = source.sums(ids[part], weights, whole(used.size))
                 outputs[part] = sums[:, 0, 0]
@@ -165,7 +174,7 @@ class CpuKernelData:
     ) -> tuple[Vector, Certificate]:
         """Return the outputs of `x` and its certificate, all computed anew in float64."""
         ids = np.concatenate(segments)
-        outputs = self._outputs(problem, ids, x, "float64")
+        outputs = self.outputs_at(ids, ids, problem.coefficients(x))
         return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
 
     def _smaller_view(self, machine: CpuMachine, keep: Ids) -> View | None:
@@ -192,9 +201,7 @@ class CpuKernelData:
 
 def _squared_norms(X: Any, centre: Vector | None) -> Vector:
     if centre is None:
-        from scipy.sparse import issparse
-
-        squared = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        squared = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         return np.asarray(squared, dtype=np.float64).ravel()
     norms = np.empty(X.shape[0])
     for part in row_parts(X.shape[0], X.shape[1]):

@@ -153,7 +153,9 @@ class CpuMachine:
                 "scale the columns (for example with StandardScaler) or lower gamma or degree"
             )
         scale = max(abs(dual), abs(dual + gap))
-        return Measure(violation / self.problem.scale(multipliers), gap / scale if scale > 0 else 0.0, dual)
+        return Measure(
+            violation / self.problem.scale(multipliers), gap / scale if scale > 0 else 0.0, dual
+        )
 
     def select(self) -> bool:
         """Choose the next block: half of the last one, then the worst violators."""
@@ -162,8 +164,10 @@ class CpuMachine:
         if size == view.variables.size:
             self.block = np.arange(size)
             return True
-        kept = self.block[self.block.size - size // 2 :] if self.block.size >= size // 2 else (
-            self.block
+        kept = (
+            self.block[self.block.size - size // 2 :]
+            if self.block.size >= size // 2
+            else (self.block)
         )
         if self.exact:
             free = np.flatnonzero((view.x > view.lower) & (view.x < view.upper))
@@ -180,7 +184,7 @@ class CpuMachine:
         return max(2, min(EXACT_BLOCK, slots - self.block_size // 2))
 
     def load_rows(self) -> bool:
-        """Fetch some of the kernel rows that the moves need; return True while some are missing."""
+        """Fetch some of the kernel rows that the moves need; say whether some are missing."""
         if self.whole:
             return False
         ids = np.unique(self.view.ids[self.view.row_of(self.block[self._moved()])])

@@ -67,7 +67,9 @@ def finish_block(
             continue
         face = kernel[np.ix_(free, free)]
         move = _newton_move(face, gradient[free], group[free])
-        move = _best_move(face, gradient[free], x[free], lower[free], upper[free], group[free], move)
+        move = _best_move(
+            face, gradient[free], x[free], lower[free], upper[free], group[free], move
+        )
         x[free] = np.clip(x[free] + move, lower[free], upper[free])
         gradient = gradient + kernel[:, free] @ move
         steps += 1
@@ -81,9 +83,7 @@ def _newton_move(face: Vector, gradient: Vector, group: NDArray[np.int8]) -> Vec
     ridge = 1e-14 * scale
     while True:
         try:
-            factor = cho_factor(
-                face + ridge * np.eye(face.shape[0]), lower=True, overwrite_a=True
-            )
+            factor = cho_factor(face + ridge * np.eye(face.shape[0]), lower=True, overwrite_a=True)
             break
         except LinAlgError:
             ridge = max(100.0 * ridge, 1e-12)
@@ -136,4 +136,3 @@ def _project(
                 high = shift
         result[members] = np.clip(p - 0.5 * (low + high), lo, hi)
     return result
-

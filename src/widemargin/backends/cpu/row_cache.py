@@ -63,7 +63,7 @@ class RowCache:
         return self.slot_of[ids]
 
     def load_some(self, ids: Ids) -> bool:
-        """Compute some of the missing rows, about a tenth of a second's worth; say if any remain."""
+        """Compute some of the missing rows, a tenth of a second's worth; say if any remain."""
         self.clock += 1
         present = self.slot_of[ids]
         self.last_use[present[present >= 0]] = self.clock

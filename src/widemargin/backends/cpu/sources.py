@@ -40,7 +40,7 @@ class Source(Protocol):
         ...
 
     def sums(self, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
-        """Return the sums over columns, shape (ids, groups, outputs), of weights[output, column]."""
+        """Return sums over columns times weights[output, column]: (ids, groups, outputs)."""
         ...
 
     def diagonal(self) -> Floats:
@@ -56,15 +56,20 @@ class Source(Protocol):
         ...
 
 
-def open_rows(X: Floats | sp.csr_array) -> Any:
+def is_sparse(X: Any) -> bool:
+    """Say whether `X` is a sparse matrix."""
+    return bool(sp.issparse(X))
+
+
+def open_rows(X: Any) -> Any:
     """Return the compiled core's view of a dense or CSR array; nothing is copied."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return _core.sparse_rows(X.data, X.indptr, X.indices, X.shape[1])
     return _core.dense_rows(X)
 
 
 def _share_of_nonzeros(X: Any) -> float:
-    if sp.issparse(X):
+    if is_sparse(X):
         return X.nnz / max(1, X.shape[0] * X.shape[1])
     sample = X[:: max(1, X.shape[0] // SAMPLED_ROWS)]
     return float(np.count_nonzero(sample) / max(1, sample.size))
@@ -96,7 +101,7 @@ class NativeSource:
             of_products = spec.kind.name not in ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")
             self.rows = open_rows(X)
             self.sparse = of_products and _share_of_nonzeros(X) < SPARSE_BELOW
-            centred = spec.kind.name == "RBF" and not self.sparse and not sp.issparse(X)
+            centred = spec.kind.name == "RBF" and not self.sparse and not is_sparse(X)
             self.centre = X.mean(axis=0, dtype=np.float64) if centred else None
         else:
             self.rows, self.sparse, self.centre = like.rows, like.sparse, like.centre
@@ -217,7 +222,7 @@ class GramSource(_BlockSource):
         self.columns = np.arange(gram.shape[0]) if columns is None else columns
         self.whole = columns is None
 
-    def block(self, ids: Ids, columns: Ids) -> Floats:  # type: ignore[override]
+    def block(self, ids: Ids, columns: Ids) -> Floats:
         """Return a block of the matrix."""
         return self.gram[ids] if self.whole else self.gram[ids[:, None], columns]
 
@@ -237,7 +242,7 @@ class FunctionSource(_BlockSource):
         self.X, self.kernel, self.dtype = X, kernel, np.dtype(dtype)
         self.columns = np.arange(count_rows(X)) if columns is None else columns
 
-    def block(self, ids: Ids, columns: Ids) -> Floats:  # type: ignore[override]
+    def block(self, ids: Ids, columns: Ids) -> Floats:
         """Ask the kernel for a block."""
         return self.kernel(take_rows(self.X, ids), take_rows(self.X, columns))
 

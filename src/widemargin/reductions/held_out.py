@@ -1,0 +1,66 @@
+"""Decisions on rows that the machine did not see, by cross-validation within each machine.
+
+The folds' machines start from the full solution, restricted to their rows, so that together they
+cost about as much as the fit itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem import Problem
+from .calibration import fold_numbers
+from .jobs import Job, Schedule, run_jobs
+from .machines import Machine
+
+__all__ = ["held_out_decisions"]
+
+Vector = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+FOLDS = 5
+
+ProblemOf = Callable[[Vector, Vector], Problem]
+ReadMachine = Callable[..., Machine]
+
+
+def held_out_decisions(
+    data: Any,
+    machines: Sequence[Machine],
+    labels: Ids,
+    weights: Vector,
+    problem_of: ProblemOf,
+    read: ReadMachine,
+    schedule: Schedule,
+) -> list[Vector]:
+    """Return, for each machine, the decision of each of its rows by a machine that had not seen it.
+
+    A machine with fewer than two rows of a class judges its own training rows.
+    """
+    result = []
+    for machine in machines:
+        rows, sides = machine.rows, labels[machine.rows] == machine.classes[0]
+        smallest = int(min(sides.sum(), (~sides).sum()))
+        if smallest < 2:
+            result.append(machine.solution.outputs + machine.bias)
+            continue
+        folds = fold_numbers(labels[rows] if smallest >= FOLDS else sides.astype(np.int64),
+                             min(FOLDS, smallest))  # fmt: skip
+        jobs, kept = [], []
+        for fold in range(int(folds.max()) + 1):
+            inside = np.flatnonzero(folds != fold)
+            problem = problem_of(np.where(sides[inside], 1.0, -1.0), weights[rows[inside]])
+            start = problem.near(machine.solution.x[inside])
+            jobs.append(Job(problem, [rows[inside]], start))
+            kept.append(inside)
+        decisions = np.empty(rows.size)
+        for fold, solution in enumerate(run_jobs(data, jobs, schedule)):
+            part = read(jobs[fold].problem, solution, rows[kept[fold]], machine.classes)
+            outside = np.flatnonzero(folds == fold)
+            decisions[outside] = part.bias + data.outputs_at(
+                rows[outside], part.rows, part.coefficients
+            )
+        result.append(decisions)
+    return result
