@@ -6,4 +6,6 @@ NB_MODULE(_core, m) {
     widemargin::bind_panels(m);
     widemargin::bind_machine(m);
     widemargin::bind_joint(m);
+    widemargin::bind_svmlight(m);
+    widemargin::bind_linear(m);
 }

@@ -79,6 +79,18 @@ void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
 }
 
 template <class T>
+void update(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids, In1<double> moves,
+            Out1<double> outputs, int threads) {
+    require(moves.shape(0) == ids.shape(0), "one move for each row");
+    require(Index(outputs.shape(0)) == bound.panels.columns(), "one output for each column");
+    require(rows.view.features == bound.panels.source.features, "feature counts differ");
+    check_ids<T>(ids, rows.view.count);
+    nb::gil_scoped_release release;
+    hot().of<T>().kernel_update(bound.panels, rows.view, ids.data(), Index(ids.shape(0)),
+                                moves.data(), outputs.data(), threads);
+}
+
+template <class T>
 void bind_typed(nb::module_& m, const char* name) {
     using Bound = BoundPanels<T>;
     nb::class_<Bound>(m, name)
@@ -98,6 +110,8 @@ void bind_typed(nb::module_& m, const char* name) {
              nb::arg("arena").noconvert(), nb::arg("slots"), nb::arg("threads"))
         .def("sums_into", sums_into<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("weights"),
              nb::arg("group_starts"), nb::arg("result").noconvert(), nb::arg("threads"))
+        .def("update", update<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("moves"),
+             nb::arg("outputs").noconvert(), nb::arg("threads"))
         .def_prop_ro("columns", [](const Bound& b) { return b.panels.columns(); })
         .def_prop_ro("nbytes", [](const Bound& b) { return b.panels.bytes(); });
 }

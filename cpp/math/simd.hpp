@@ -88,6 +88,15 @@ inline T sum_of_lanes(Vector<T> v) {
     return total;
 }
 
+inline Vector<double> load_as_double(const double* from) {
+    return load(from);
+}
+
+inline Vector<double> load_as_double(const float* from) {
+    typedef float Half __attribute__((vector_size(vector_bytes / 2), aligned(4), may_alias));
+    return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vector<double>);
+}
+
 namespace detail {
 
 // Lane `lane` of the lower (half 0) or upper (half 1) interleaving of two vectors by runs of `run`.

@@ -7,6 +7,7 @@
 #include "solve/block_types.hpp"
 #include "solve/box_problem.hpp"
 #include "solve/joint_types.hpp"
+#include "solve/linear_types.hpp"
 #include "solve/panels.hpp"
 
 namespace widemargin {
@@ -27,6 +28,8 @@ struct HotOf {
                         int threads);
     void (*kernel_sums)(const Panels<T>&, const Rows&, const Index* ids, Index n, const ColumnSums&,
                         double* result, int threads);
+    void (*kernel_update)(const Panels<T>&, const Rows&, const Index* ids, Index n,
+                          const double* moves, double* outputs, int threads);
     void (*apply_rows)(double* outputs, Index columns, const T* const* kernel, const double* moves,
                        Index rows, int threads);
     BlockResult (*solve_block)(const BlockProblem<T>&, double tolerance, Index limit);
@@ -43,6 +46,7 @@ struct Hot {
     void (*reach)(const BoxProblem&, Reach*, int threads);
     Sums (*sums)(const BoxProblem&, const double* multipliers, int threads);
     JointSums (*measure_joint)(const JointProblem&, double* violations, int threads);
+    LinearTable linear;
 
     template <class T>
     const HotOf<T>& of() const {

@@ -18,6 +18,7 @@ Where this differs from them:
 3. Solved on until the certificate, computed in float64, holds; see `certified`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -34,8 +35,18 @@ class JointData(Protocol):
 
     precisions: tuple[str, ...]
 
-    def machine(self, labels: Any, costs: Any, start: Any, precision: str) -> Any:
-        """Return the state of a machine: ``BlockOperations`` with coefficients and `correct`."""
+    def machine(
+        self,
+        labels: Any,
+        costs: Any,
+        start: Any,
+        precision: str,
+        stop: Callable[[], object],
+    ) -> Any:
+        """Return the state of a machine: ``BlockOperations`` with coefficients and `correct`.
+
+        Its exact solution of a block, which may take long, asks `stop` now and then.
+        """
         ...
 
     def certify(self, labels: Any, costs: Any, a: Any) -> tuple[Any, Certificate]:
@@ -64,7 +75,7 @@ def solve_joint(
     """
     a = start
     for precision in data.precisions:
-        machine = data.machine(labels, costs, a, precision)
+        machine = data.machine(labels, costs, a, precision, monitor.out_of_budget)
         for _ in range(CORRECTIONS):
             status = _run(machine, precision, monitor)
             a = machine.coefficients

@@ -7,6 +7,7 @@ Arrays of rows and classes lie class by class here, shape (classes, rows): the o
 classes grow by the same kernel rows. What callers see has shape (rows, classes).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...solution import Certificate
 from ...solvers.operations import BlockStep, Measure
-from .joint_newton import EXACT_MOVES, finish_joint, upper_bounds
+from .joint_exact import JointFinish, upper_bounds
 from .kernel_data import CERTIFY_VALUES, CpuKernelData
 from .machine import whole
 from .row_cache import RowCache
@@ -29,6 +30,7 @@ Vector = NDArray[np.float64]
 BLOCK_ROWS = 1024
 BLOCK_VALUES = 1 << 18  # rows times classes of a block: what its solver keeps in cache
 SLICE_VALUES = 1 << 31  # rows times classes times steps: about 0.2 seconds
+EXACT_WORK = 6e9  # classes times rows³ of a block that is solved exactly
 
 
 class JointMachine:
@@ -48,7 +50,9 @@ class JointMachine:
         outputs: Vector,
         slots: int,
         threads: int,
+        stop: Callable[[], object],
     ) -> None:
+        self.stop = stop
         self.source, self.diagonal, self.labels, self.costs = source, diagonal, labels, costs
         self.a, self.outputs, self.threads = start, outputs, threads
         self.rows, self.classes = labels.size, start.shape[0]
@@ -104,25 +108,22 @@ class JointMachine:
             self.block = spread[self.violations[spread] > 0]
             if self.block.size:
                 return True
-        kept, want = self.block[-(self.block_size // 2) :], self.block_size
+        kept = self.block[-(self.block_size // 2) :]
         if self.exact:
             kept = self._free_rows()
-            want = kept.size + self.block_size // 2
         violations = self.violations.copy()
         violations[kept] = 0.0
-        worst = np.argpartition(-violations, min(want - kept.size, self.rows - 1))
-        worst = worst[: want - kept.size]
+        want = min(self.block_size - kept.size, self.rows - 1)
+        worst = np.argpartition(-violations, want)[:want]
         self.block = np.concatenate([kept, worst[violations[worst] > 0]])
         return bool(self.violations[self.block].any())
 
     def _free_rows(self) -> Ids:
-        """Return the rows with most to gain between whose bounds Newton steps can move."""
-        moves = (self.a < upper_bounds(self.labels, self.costs, self.classes)).sum(axis=0) - 1
-        free = np.flatnonzero(moves > 0)
-        free = free[np.argsort(-self.violations[free], kind="stable")]
-        assert self.cache is not None
-        room = self.cache.owner.size - self.block_size // 2
-        return free[np.cumsum(moves[free]) <= EXACT_MOVES][:room]
+        """Return rows that have coefficients between bounds, the worst violators first."""
+        free = (self.a < upper_bounds(self.labels, self.costs, self.classes)).sum(axis=0) > 1
+        rows = np.flatnonzero(free)
+        rows = rows[np.argsort(-self.violations[rows], kind="stable")]
+        return rows[: self.block_size // 2]
 
     def load_rows(self) -> bool:
         """Fetch some of the kernel rows that the moves need; return True while some are missing."""
@@ -149,6 +150,7 @@ class JointMachine:
     def solve_block(self, tolerance: float, limit: int) -> BlockStep:
         """Solve the block's own problem in at most `limit` steps."""
         block = self.block
+        tolerance = max(tolerance, self._rounding())
         self.block_a = np.ascontiguousarray(self.a[:, block])
         at_once = max(32 * block.size, SLICE_VALUES // (block.size * self.classes))
         iterations, violation = _core.solve_joint_block(
@@ -163,23 +165,44 @@ class JointMachine:
         )
         return BlockStep(iterations, exhausted=violation > tolerance)
 
+    def _rounding(self) -> float:
+        """Return about how exact a gradient can be: sums of |a_ik K_ij| lose their last digit."""
+        root = np.sqrt(np.maximum(self.diagonal, 0.0))
+        return float((np.abs(self.a) @ root).max() * root.max() * np.finfo(np.float64).eps)
+
     def solve_block_exactly(self, tolerance: float) -> BlockStep:
-        """Solve the block's own problem by Newton steps on its free coefficients."""
+        """Solve the block's own problem, or that of its worst rows, by Newton steps."""
         self.exact = True
-        block = self.block
-        assert self._kernel is not None
-        kernel = np.asarray(self._kernel, dtype=np.float64)
-        moves = self.block_a - self.a[:, block]
-        self.block_a, iterations, violation = finish_joint(
+        rows = self._exact_rows()
+        block = self.block[rows]
+        kernel = np.zeros((rows.size, _core.padded(rows.size)))
+        self.source.restrict(block, np.float64).square_into(block, kernel)
+        finish = JointFinish(
             kernel,
             self.diagonal[block],
-            self._block_gradient() + moves @ kernel[:, : block.size],
-            self.block_a,
+            self._gradient_in_block()[:, rows],
+            self.block_a[:, rows],
             self.labels[block],
             self.costs[block],
-            tolerance,
         )
-        return BlockStep(iterations, exhausted=violation > tolerance)
+        violation = finish.run(max(tolerance, self._rounding()), self.stop)
+        self.block_a[:, rows] = finish.a
+        return BlockStep(finish.steps, exhausted=violation > tolerance)
+
+    def _gradient_in_block(self) -> Vector:
+        """Return the gradient with the block's moves so far, which the outputs do not know yet."""
+        assert self._kernel is not None
+        moves = self.block_a - self.a[:, self.block]
+        return np.asarray(self._block_gradient() + moves @ self._kernel[:, : self.block.size])
+
+    def _exact_rows(self) -> Ids:
+        """Return those rows of the block that one exact step can afford, free ones first."""
+        paid = np.flatnonzero(self.costs[self.block] > 0)
+        limit = int((EXACT_WORK / self.classes) ** (1 / 3))
+        if paid.size <= limit:
+            return paid
+        violations = self.violations[self.block[paid]]
+        return np.sort(paid[np.argsort(-violations, kind="stable")[:limit]])
 
     def apply(self) -> None:
         """Bring the outputs of all rows up to date with the block's moves."""
@@ -208,7 +231,14 @@ class CpuJointData:
         self.data = data
         self.precisions = data.precisions
 
-    def machine(self, labels: Ids, costs: Vector, start: Any, precision: str) -> JointMachine:
+    def machine(
+        self,
+        labels: Ids,
+        costs: Vector,
+        start: Any,
+        precision: str,
+        stop: Callable[[], object],
+    ) -> JointMachine:
         """Return the state of a machine; `start` has shape (rows, classes) or is None."""
         data = self.data
         source = data.source.restrict(np.arange(data.rows), np.dtype(precision))
@@ -223,6 +253,7 @@ class CpuJointData:
             outputs=self._outputs(a, precision),
             slots=int(max(2, min(data.rows, data.budget // 2 // row_bytes))),
             threads=data.threads,
+            stop=stop,
         )
 
     def certify(self, labels: Ids, costs: Vector, a: Vector) -> tuple[Vector, Certificate]:

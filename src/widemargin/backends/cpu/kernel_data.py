@@ -61,7 +61,7 @@ class CpuKernelData:
         self.diagonal = self.source.diagonal()
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
-        self._caches: dict[tuple[Any, bytes], RowCache] = {}
+        self._opened: dict[tuple[str, bytes], tuple[Source, RowCache | None]] = {}
 
     def _open(self, dtype: Any) -> Source:
         if self.kernel is None:
@@ -106,8 +106,8 @@ class CpuKernelData:
         opened = []
         if block_size < problem.linear.size:
             opened = self._open_segments(segments, precision)
-            slots = min(segment.cache.owner.size for segment in opened)
-            block_size = min(block_size, slots)
+            slots = [s.cache.owner.size for s in opened if s.cache is not None]
+            block_size = min([block_size, *slots])
         return CpuMachine(
             problem,
             ids,
@@ -128,10 +128,13 @@ class CpuKernelData:
 
     def _open_segments(self, segments: list[Ids], precision: str) -> list[Segment]:
         opened, first = [], 0
-        for segment in segments:
-            cache = self._cache(segment, precision)
-            opened.append(Segment(cache, first, first + segment.size))
-            first += segment.size
+        for columns in segments:
+            key = (precision, columns.tobytes())
+            if key not in self._opened:
+                source = self.source.restrict(columns, np.dtype(precision))
+                self._opened[key] = source, self._cache(source) if source.dear else None
+            opened.append(Segment(*self._opened[key], first, first + columns.size))
+            first += columns.size
         return opened
 
     def on_threads(self, threads: int) -> "CpuKernelData":
@@ -141,19 +144,14 @@ class CpuKernelData:
         other.source = self.source.on_threads(threads)
         return other
 
-    def _cache(self, columns: Ids, precision: str) -> RowCache:
-        key = (precision, columns.tobytes())
-        if key not in self._caches:
-            source = self.source.restrict(columns, np.dtype(precision))
-            row_bytes = _core.padded(columns.size) * source.dtype.itemsize
-            share = self.budget // 2 * columns.size // self.columns_in_use
-            slots = int(max(LEAST_BLOCK, min(self.rows, share // row_bytes)))
-            self._caches[key] = RowCache(source, self.rows, slots)
-        return self._caches[key]
+    def _cache(self, source: Source) -> RowCache:
+        row_bytes = _core.padded(source.columns.size) * source.dtype.itemsize
+        share = self.budget // 2 * source.columns.size // self.columns_in_use
+        return RowCache(source, self.rows, int(max(LEAST_BLOCK, min(self.rows, share // row_bytes))))
 
     def release(self) -> None:
         """Forget all kernel rows."""
-        self._caches.clear()
+        self._opened.clear()
 
     def outputs_at(
         self, ids: Ids, columns: Ids, coefficients: Vector, precision: str = "float64"
@@ -182,20 +180,21 @@ class CpuKernelData:
         view = machine.view
         if keep.size > SHRINK_SHARE * view.size or view.size < 4 * BLOCK:
             return None
-        old = view.segments[0].cache
         ids = view.ids[keep]
-        source = self.source.restrict(ids, old.source.dtype)
-        width = _core.padded(ids.size) * source.dtype.itemsize
-        free = max(0, self.budget // 2 - old.used * old.width * old.source.dtype.itemsize)
-        slots = min(ids.size, free // width)
-        if slots < min(ids.size, 2 * BLOCK):
-            return None
-        cache = RowCache(source, self.rows, int(slots))
-        cache.inherit(old, ids, keep, self.threads)
+        source = view.segments[0].source.restrict(ids)
+        cache = None
+        if (old := view.segments[0].cache) is not None:
+            width = _core.padded(ids.size) * source.dtype.itemsize
+            free = max(0, self.budget // 2 - old.used * old.width * source.dtype.itemsize)
+            slots = min(ids.size, free // width)
+            if slots < min(ids.size, 2 * BLOCK):
+                return None
+            cache = RowCache(source, self.rows, int(slots))
+            cache.inherit(old, ids, keep, self.threads)
         x = machine.x
         outputs = machine.base.outputs.copy()
         outputs[view.rows] = view.outputs
-        segments = [Segment(cache, 0, ids.size)]
+        segments = [Segment(source, cache, 0, ids.size)]
         return View(machine.problem, view.rows[keep], ids, segments, x, outputs)
 
 

@@ -23,12 +23,15 @@ EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
 
 @dataclass(frozen=True)
 class Segment:
-    """Consecutive rows of a machine whose kernel columns one cache holds.
+    """Consecutive rows of a machine whose kernel columns one source computes.
 
-    A machine whose block is all of its variables keeps no rows and has no segments.
+    Rows of a dear kernel are kept in a cache; those of a cheap one are computed again each time
+    they move, and go from the registers into the outputs. A machine whose block is all of its
+    variables needs neither and has no segments.
     """
 
-    cache: RowCache
+    source: Source
+    cache: RowCache | None
     first: int
     last: int
 
@@ -99,6 +102,7 @@ class CpuMachine:
         self.block_x: Vector = np.empty(0)
         self._x_of_base_outputs = start  # while rows are set aside: x when the first ones were
         self._dual = 0.0  # objective of all rows; while some are set aside, the gains are added up
+        self._scale = 1.0  # of violations and tolerances, as last measured
         self.indefinite = False
         self.exact = False
         self.dtype = source.dtype
@@ -152,10 +156,9 @@ class CpuMachine:
                 "kernel values overflow: the numbers in X are too large for this kernel; "
                 "scale the columns (for example with StandardScaler) or lower gamma or degree"
             )
-        scale = max(abs(dual), abs(dual + gap))
-        return Measure(
-            violation / self.problem.scale(multipliers), gap / scale if scale > 0 else 0.0, dual
-        )
+        size = max(abs(dual), abs(dual + gap))
+        self._scale = self.problem.scale(multipliers)
+        return Measure(violation / self._scale, gap / size if size > 0 else 0.0, dual)
 
     def select(self) -> bool:
         """Choose the next block: half of the last one, then the worst violators."""
@@ -180,16 +183,16 @@ class CpuMachine:
         return self.block.size > 1
 
     def _exact_limit(self) -> int:
-        slots = min(segment.cache.owner.size for segment in self.view.segments)
-        return max(2, min(EXACT_BLOCK, slots - self.block_size // 2))
+        slots = [s.cache.owner.size for s in self.view.segments if s.cache is not None]
+        return max(2, min([EXACT_BLOCK, *(size - self.block_size // 2 for size in slots)]))
 
     def load_rows(self) -> bool:
         """Fetch some of the kernel rows that the moves need; say whether some are missing."""
         if self.whole:
             return False
         ids = np.unique(self.view.ids[self.view.row_of(self.block[self._moved()])])
-        missing = [segment.cache.load_some(ids) for segment in self.view.segments]
-        return any(missing)
+        caches = [segment.cache for segment in self.view.segments]
+        return any([cache.load_some(ids) for cache in caches if cache is not None])
 
     def _moved(self) -> Ids:
         return np.flatnonzero(self.block_x != self.view.x[self.block])
@@ -222,7 +225,7 @@ class CpuMachine:
 
     def solve_block(self, tolerance: float, limit: int) -> BlockStep:
         """Solve the block's own problem in at most `limit` steps."""
-        view, block = self.view, self.block
+        view, block, tolerance = self.view, self.block, tolerance * self._scale
         kernel = self._block_kernel()
         width = kernel.shape[1]
         gradient = self._block_gradient()
@@ -263,7 +266,7 @@ class CpuMachine:
             view.lower[block],
             view.upper[block],
             view.group[block],
-            tolerance,
+            tolerance * self._scale,
         )
         return BlockStep(iterations, exhausted=False)
 
@@ -280,14 +283,11 @@ class CpuMachine:
         before = self._block_gradient()[moved]
         ids = view.ids[view.row_of(block[moved])]
         for segment in view.segments:
-            cache = segment.cache
-            _core.apply_rows(
-                view.outputs[segment.first : segment.last],
-                cache.arena,
-                cache.slots(ids),
-                moves,
-                self.threads,
-            )
+            outputs, cache = view.outputs[segment.first : segment.last], segment.cache
+            if cache is None:
+                segment.source.update(ids, moves, outputs)
+            else:
+                _core.apply_rows(outputs, cache.arena, cache.slots(ids), moves, self.threads)
         self._dual -= 0.5 * float(moves @ (before + self._block_gradient()[moved]))
 
     def set_aside(self) -> None:

@@ -23,6 +23,7 @@ Floats = NDArray[Any]
 
 SPARSE_BELOW = 0.4  # share of entries that are not zero; measured in benchmarks/tile.py
 SAMPLED_ROWS = 256
+DEAR_ENTRIES = 64  # with more entries in a row, memory is faster than computing it again
 
 
 class Source(Protocol):
@@ -30,9 +31,14 @@ class Source(Protocol):
 
     columns: Ids
     dtype: np.dtype[Any]
+    dear: bool  # whether a row is worth keeping once it has been computed
 
     def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
         """Write the kernel row of ids[i] to arena[slots[i]]."""
+        ...
+
+    def update(self, ids: Ids, moves: Floats, outputs: Floats) -> None:
+        """Add sum_i moves[i] k(ids[i], column) to the output of each column."""
         ...
 
     def square_into(self, ids: Ids, square: Floats) -> None:
@@ -99,12 +105,15 @@ class NativeSource:
         self.dtype = np.dtype(dtype)
         if like is None:
             of_products = spec.kind.name not in ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")
+            share = _share_of_nonzeros(X)
             self.rows = open_rows(X)
-            self.sparse = of_products and _share_of_nonzeros(X) < SPARSE_BELOW
+            self.sparse = of_products and share < SPARSE_BELOW
+            self.dear = X.shape[1] * (2.0 * share if self.sparse else 1.0) > DEAR_ENTRIES
             centred = spec.kind.name == "RBF" and not self.sparse and not is_sparse(X)
             self.centre = X.mean(axis=0, dtype=np.float64) if centred else None
         else:
             self.rows, self.sparse, self.centre = like.rows, like.sparse, like.centre
+            self.dear = like.dear
         self.columns = np.arange(X.shape[0]) if columns is None else columns
         self._panels: Any = None
 
@@ -136,6 +145,10 @@ class NativeSource:
     def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
         """Write the kernel row of ids[i] to arena[slots[i]]."""
         self.panels.rows_into(self.rows, ids, arena, slots, self.threads)
+
+    def update(self, ids: Ids, moves: Floats, outputs: Floats) -> None:
+        """Add sum_i moves[i] k(ids[i], column) to the output of each column."""
+        self.panels.update(self.rows, ids, moves, outputs, self.threads)
 
     def square_into(self, ids: Ids, square: Floats) -> None:
         """Write the kernel matrix of some rows to the first columns of a padded array."""
@@ -182,6 +195,12 @@ class _BlockSource:
     columns: Ids
     dtype: np.dtype[Any]
     block: Callable[[Ids, Ids], Floats]
+    dear = True
+
+    def update(self, ids: Ids, moves: Floats, outputs: Floats) -> None:
+        """Add sum_i moves[i] k(ids[i], column) to the output of each column."""
+        for part in row_parts(ids.size, self.columns.size):
+            outputs += moves[part] @ self.block(ids[part], self.columns)
 
     def on_threads(self, threads: int) -> Self:
         """Return the source itself: blocks are computed by the thread that asks."""
@@ -216,6 +235,8 @@ def row_parts(rows: int, columns: int, values: int = 1 << 22) -> Iterator[slice]
 
 class GramSource(_BlockSource):
     """Kernel values from a matrix that the caller has computed, used in place."""
+
+    dear = False  # the rows are in memory already
 
     def __init__(self, gram: Floats, dtype: Any, columns: Ids | None = None) -> None:
         self.gram, self.dtype = gram, np.dtype(dtype)

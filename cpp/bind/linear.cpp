@@ -1,0 +1,126 @@
+#include "bind/arrays.hpp"
+#include "solve/hot.hpp"
+
+namespace widemargin {
+namespace {
+
+// The views of one linear machine's samples, which Python owns and keeps alive.
+struct Samples {
+    LinearSamples view;
+    nb::object owner;
+};
+
+Samples make_samples(In1<double> target, In1<double> cost, std::optional<In1<double>> centre) {
+    const Index count = Index(target.shape(0));
+    require(Index(cost.shape(0)) == count && (!centre || Index(centre->shape(0)) == count),
+            "one target, cost and centre for each row");
+    return {{count, target.data(), cost.data(), centre ? centre->data() : nullptr},
+            nb::make_tuple(target, cost, centre)};
+}
+
+LinearLoss loss_of(int kind, double epsilon, double width) {
+    require(kind >= 0 && kind <= int(LossKind::one_class), "no such loss");
+    return {LossKind(kind), epsilon, width};
+}
+
+std::tuple<double, double, double, double, Index> respond(const Samples& samples, int kind,
+                                                          double epsilon, double width,
+                                                          In1<double> output, Out1<double> dual,
+                                                          Out1<double> curvature, int threads) {
+    const auto count = std::size_t(samples.view.count);
+    require(output.shape(0) == count && dual.shape(0) == count && curvature.shape(0) == count,
+            "one output, dual variable and curvature for each row");
+    nb::gil_scoped_release release;
+    const LossSums sums =
+        hot().linear.respond(loss_of(kind, epsilon, width), samples.view, output.data(),
+                             dual.data(), curvature.data(), threads);
+    return {sums.rounded, sums.loss, sums.dual, sums.total, sums.curved};
+}
+
+std::tuple<double, double, double> along_ray(const Samples& samples, int kind, double epsilon,
+                                             double width, In1<double> output, In1<double> move,
+                                             double length, int threads) {
+    const auto count = std::size_t(samples.view.count);
+    require(output.shape(0) == count && move.shape(0) == count, "one output and move for each row");
+    nb::gil_scoped_release release;
+    const RayPoint point = hot().linear.along_ray(loss_of(kind, epsilon, width), samples.view,
+                                                  output.data(), move.data(), length, threads);
+    return {point.value, point.slope, point.curvature};
+}
+
+// Checks that the range lies within the rows and the array of `entries` numbers.
+RowRange range_of(const DataRows& rows, Index first, Index last, Index offset, Index step,
+                  std::size_t entries) {
+    require(0 <= first && first <= last && last <= Index(entries), "the range leaves the array");
+    require(step >= 1 && offset >= 0 &&
+                (first == last || offset + (last - 1) * step < rows.view.count),
+            "the range leaves the rows");
+    return {first, last, offset, step};
+}
+
+void require_features(const DataRows& rows, std::size_t size) {
+    require(Index(size) == rows.view.features, "one number for each feature");
+}
+
+void times(const DataRows& rows, Index first, Index last, Index offset, Index step,
+           In1<double> weights, double bias, Out1<double> output, int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, output.shape(0));
+    require_features(rows, weights.shape(0));
+    nb::gil_scoped_release release;
+    hot().linear.times(rows.view, range, weights.data(), bias, output.data(), threads);
+}
+
+double times_transposed(const DataRows& rows, Index first, Index last, Index offset, Index step,
+                        In1<double> dual, Out1<double> sums, int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, dual.shape(0));
+    require_features(rows, sums.shape(0));
+    nb::gil_scoped_release release;
+    return hot().linear.times_transposed(rows.view, range, dual.data(), sums.data(), threads);
+}
+
+double times_curvature(const DataRows& rows, Index first, Index last, Index offset, Index step,
+                       In1<double> curvature, In1<double> weights, double bias, Out1<double> sums,
+                       int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, curvature.shape(0));
+    require_features(rows, weights.shape(0));
+    require_features(rows, sums.shape(0));
+    nb::gil_scoped_release release;
+    return hot().linear.times_curvature(rows.view, range, curvature.data(), weights.data(), bias,
+                                        sums.data(), threads);
+}
+
+void gram(const DataRows& rows, Index first, Index last, Index offset, Index step,
+          In1<double> curvature, Out2<double> gram, int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, curvature.shape(0));
+    require(Index(gram.shape(0)) == rows.view.features + 1 && gram.shape(0) == gram.shape(1),
+            "a square matrix over the features and the bias");
+    nb::gil_scoped_release release;
+    hot().linear.gram(rows.view, range, curvature.data(), gram.data(), threads);
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+    nb::class_<Samples>(m, "Samples");
+    m.def("samples", make_samples, nb::arg("target").noconvert(), nb::arg("cost").noconvert(),
+          nb::arg("centre").none());
+    m.def("respond", respond, nb::arg("samples"), nb::arg("kind"), nb::arg("epsilon"),
+          nb::arg("width"), nb::arg("output"), nb::arg("dual").noconvert(),
+          nb::arg("curvature").noconvert(), nb::arg("threads"));
+    m.def("along_ray", along_ray, nb::arg("samples"), nb::arg("kind"), nb::arg("epsilon"),
+          nb::arg("width"), nb::arg("output"), nb::arg("move"), nb::arg("length"),
+          nb::arg("threads"));
+    m.def("times", times, nb::arg("rows"), nb::arg("first"), nb::arg("last"), nb::arg("offset"),
+          nb::arg("step"), nb::arg("weights"), nb::arg("bias"), nb::arg("output").noconvert(),
+          nb::arg("threads"));
+    m.def("times_transposed", times_transposed, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
+          nb::arg("offset"), nb::arg("step"), nb::arg("dual"), nb::arg("sums").noconvert(),
+          nb::arg("threads"));
+    m.def("times_curvature", times_curvature, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
+          nb::arg("offset"), nb::arg("step"), nb::arg("curvature"), nb::arg("weights"),
+          nb::arg("bias"), nb::arg("sums").noconvert(), nb::arg("threads"));
+    m.def("gram", gram, nb::arg("rows"), nb::arg("first"), nb::arg("last"), nb::arg("offset"),
+          nb::arg("step"), nb::arg("curvature"), nb::arg("gram").noconvert(), nb::arg("threads"));
+}
+
+}  // namespace widemargin

@@ -1,0 +1,352 @@
+#include "data/svmlight.hpp"
+
+#include <algorithm>
+
+#include "data/number_text.hpp"
+
+namespace widemargin {
+namespace {
+
+bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
+}
+
+bool ends_word(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == '#';
+}
+
+// Reads a whole number with or without a sign; null if there is none or it is too large.
+const char* read_whole(const char* text, Index& value) {
+    const char* last = text += *text == '+';
+    while (!ends_word(*last)) ++last;
+    const auto [end, error] = std::from_chars(text, last, value);
+    return error == std::errc{} && end == last ? end : nullptr;
+}
+
+// Reads the lines of a piece one after the other; `p` says where it stands.
+template <class Value, class Column>
+class LineReader {
+  public:
+    LineReader(const char* begin, const char* end, Index origin, const TextStyle& style,
+               const TextArrays<Value, Column>& to)
+        : p(begin), begin(begin), end(end), origin(origin), style(style), to(to) {}
+
+    Parsed read() {
+        while (p < end && result.fault == Fault::none) {
+            skip_blanks();
+            if (*p == '\n') ++p;
+            else if (*p == '#') p = line_end() + 1;
+            else if (read_row()) ++result.rows;
+        }
+        return result;
+    }
+
+  private:
+    static constexpr std::uint64_t largest = std::min<std::uint64_t>(
+        std::numeric_limits<Column>::max(), std::numeric_limits<Index>::max() - 1);
+    const char* p;
+    const char* const begin;
+    const char* const end;
+    const Index origin;
+    const TextStyle style;
+    const TextArrays<Value, Column> to;
+    Parsed result;
+
+    void skip_blanks() {
+        while (is_blank(*p)) ++p;
+    }
+
+    const char* line_end() const {
+        return static_cast<const char*>(std::memchr(p, '\n', std::size_t(end - p)));
+    }
+
+    Index offset(const char* place) const { return origin + (place - begin); }
+
+    bool fail(Fault fault, const char* place) {
+        result.fault = fault;
+        result.place = offset(place);
+        return false;
+    }
+
+    bool read_row() {
+        const Index row = result.rows;
+        if (to.queries) to.queries[row] = 0;
+        if (to.slacks) to.slacks[row] = 0;
+        if (to.costs) to.costs[row] = 1;
+        if (!(style.multilabel ? read_label_list() : read_labels()) || !read_entries())
+            return false;
+        const char* const last = line_end();
+        if (to.comments) keep_comment(row, last);
+        p = last + 1;
+        return true;
+    }
+
+    void keep_comment(Index row, const char* last) {
+        if (last > p && last[-1] == '\r') --last;
+        const bool any = *p == '#' && last > p;
+        to.comments[2 * row] = any ? offset(p) + 1 : 0;
+        to.comments[2 * row + 1] = any ? offset(last) : 0;
+    }
+
+    bool read_label(char separator) {
+        double value = 0;
+        const char* const last = read_number(p, value);
+        if (!last || !(ends_word(*last) || *last == separator)) {
+            const char* word = last ? last : p;
+            while (!ends_word(*word) && *word != ':') ++word;
+            return fail(*word == ':' ? Fault::label_missing : Fault::label_wrong, p);
+        }
+        if (!std::isfinite(value) && !style.non_finite) return fail(Fault::label_not_finite, p);
+        to.labels[result.labels++] = value;
+        p = last;
+        return true;
+    }
+
+    bool read_labels() {
+        for (int k = 0; k < style.labels; ++k) {
+            skip_blanks();
+            if (!read_label(' ')) return false;
+        }
+        return true;
+    }
+
+    // Labels separated by commas; none if the first word is an entry or another pair.
+    bool read_label_list() {
+        const char* word = p;
+        while (!ends_word(*word) && *word != ':') ++word;
+        if (*word != ':') {
+            if (!read_label(',')) return false;
+            while (*p == ',') {
+                ++p;
+                if (!read_label(',')) return false;
+            }
+        }
+        to.label_ends[result.rows] = result.labels;
+        return true;
+    }
+
+    // Reads the pairs of a row; afterwards `p` is at the newline or the comment.
+    bool read_entries() {
+        const char* at = p;
+        Index entry = result.entries, first = -1;
+        Index previous = style.zero_based ? -1 : 0;
+        while (true) {
+            if (*at == ' ') ++at;
+            const Digits digits = leading_digits(at);
+            std::uint64_t index = digits.value;
+            const char* colon = at + digits.count;
+            if (*colon != ':' || digits.count == 0) [[unlikely]] {
+                p = at;
+                skip_blanks();
+                if (*p == '\n' || *p == '#') break;
+                if (const bool long_index = digits.count == 8; !long_index) {
+                    if (p == at && !read_prefixed()) return false;
+                    at = p;
+                    continue;
+                }
+                if (!(colon = read_long_index(index))) return false;
+            }
+            double value;
+            const char* const last = read_number(colon + 1, value);
+            if (!last || !ends_word(*last)) return fail(Fault::value_wrong, colon + 1);
+            const Value stored = Value(value);
+            if (!std::isfinite(stored) && !style.non_finite)
+                return fail(Fault::value_not_finite, colon + 1);
+            if (index > largest) return fail(wide_fault(index), at);
+            if (Index(index) <= previous) return fail(order_fault(index), at);
+            if (first < 0) first = Index(index);
+            to.values[entry] = stored;
+            to.columns[entry] = Column(Index(index) - style.shift);
+            ++entry;
+            previous = Index(index);
+            at = last;
+        }
+        if (first >= 0) {
+            result.lowest = result.lowest < 0 ? first : std::min(result.lowest, first);
+            result.highest = std::max(result.highest, previous);
+        }
+        result.entries = entry;
+        to.row_ends[result.rows] = Column(entry);
+        return true;
+    }
+
+    Fault order_fault(std::uint64_t index) const {
+        return index == 0 && !style.zero_based ? Fault::index_zero : Fault::index_order;
+    }
+
+    static Fault wide_fault(std::uint64_t index) {
+        return index < std::uint64_t(std::numeric_limits<Index>::max()) ? Fault::index_wide
+                                                                        : Fault::index_large;
+    }
+
+    // An index of eight digits or more; returns where its colon is.
+    const char* read_long_index(std::uint64_t& index) {
+        const char* colon = p;
+        index = 0;
+        const int digits = append_digits(colon, index);
+        if (*colon != ':') return fail(Fault::pair_wrong, p), nullptr;
+        if (digits > 19) return fail(Fault::index_large, p), nullptr;
+        return colon;
+    }
+
+    // qid:, sid: or cost: at `p`.
+    bool read_prefixed() {
+        const char* const word = p;
+        if (std::memcmp(word, "cost:", 5) == 0) {
+            double cost = 1;
+            const char* const last = read_number(word + 5, cost);
+            if (!last || !ends_word(*last) || !std::isfinite(cost))
+                return fail(Fault::cost_wrong, word + 5);
+            if (to.costs) to.costs[result.rows] = cost;
+            p = last;
+            return true;
+        }
+        const bool query = std::memcmp(word, "qid:", 4) == 0;
+        if (!query && std::memcmp(word, "sid:", 4) != 0) return fail(Fault::pair_wrong, word);
+        Index number = 0;
+        const char* const last = read_whole(word + 4, number);
+        if (!last) return fail(query ? Fault::query_wrong : Fault::slack_wrong, word + 4);
+        Index* const numbers = query ? to.queries : to.slacks;
+        if (numbers) numbers[result.rows] = number;
+        p = last;
+        return true;
+    }
+};
+
+class RowWriter {
+  public:
+    RowWriter(std::string& out, int digits) : out(out), digits(digits) {}
+
+    void labels(const RowTexts& texts, Index row) {
+        const bool list = texts.label_ends != nullptr;
+        const Index first = list ? (row ? texts.label_ends[row - 1] : 0) : row * texts.width;
+        const Index last = list ? texts.label_ends[row] : first + texts.width;
+        for (Index k = first; k < last; ++k) {
+            if (k > first) out += list ? ',' : ' ';
+            texts.labels ? number(texts.labels[k]) : number(texts.whole_labels[k]);
+        }
+    }
+
+    template <class T>
+    void pair(const char* name, T value) {
+        out += ' ';
+        out += name;
+        number(value);
+    }
+
+    template <class T>
+    void entry(Index index, T value) {
+        out += ' ';
+        number(index);
+        out += ':';
+        number(value);
+    }
+
+  private:
+    std::string& out;
+    const int digits;
+
+    template <class T>
+    void number(T value) {
+        char text[longest_number];
+        if constexpr (std::is_integral_v<T>)
+            out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+        else out.append(text, write_number(text, value, digits));
+    }
+};
+
+}  // namespace
+
+const char* sentence(Fault fault) {
+    switch (fault) {
+        case Fault::none:
+            return "";
+        case Fault::label_missing:
+            return "the row has no label before its first index:value pair";
+        case Fault::label_wrong:
+            return "the label is not a number";
+        case Fault::label_not_finite:
+            return "the label is not finite";
+        case Fault::pair_wrong:
+            return "expected index:value";
+        case Fault::value_wrong:
+            return "the value is not a number";
+        case Fault::value_not_finite:
+            return "the value is not finite";
+        case Fault::index_zero:
+            return "index 0 in a file whose indices begin at 1";
+        case Fault::index_order:
+            return "indices must rise from entry to entry of a row";
+        case Fault::index_large:
+            return "the index does not fit into 64 bits";
+        case Fault::index_wide:
+            return "the index does not fit into 32 bits";
+        case Fault::query_wrong:
+            return "qid: needs a whole number";
+        case Fault::slack_wrong:
+            return "sid: needs a whole number";
+        case Fault::cost_wrong:
+            return "cost: needs a finite number";
+    }
+    return "";
+}
+
+TextCounts count_marks(const char* begin, const char* end) {
+    constexpr int lanes = 64;
+    TextCounts counts;
+    while (begin < end) {
+        // Counters of one byte each, for as long as they cannot overflow.
+        std::uint8_t lines[lanes] = {}, colons[lanes] = {}, commas[lanes] = {};
+        const Index steps = std::min<Index>(255, (end - begin) / lanes);
+        for (Index step = 0; step < steps; ++step, begin += lanes)
+            for (int k = 0; k < lanes; ++k) {
+                lines[k] += begin[k] == '\n';
+                colons[k] += begin[k] == ':';
+                commas[k] += begin[k] == ',';
+            }
+        for (int k = 0; k < lanes; ++k) {
+            counts.lines += lines[k];
+            counts.colons += colons[k];
+            counts.commas += commas[k];
+        }
+        if (steps == 0)
+            for (; begin < end; ++begin) {
+                counts.lines += *begin == '\n';
+                counts.colons += *begin == ':';
+                counts.commas += *begin == ',';
+            }
+    }
+    return counts;
+}
+
+void write_row(std::string& out, const Rows& rows, Index row, const RowTexts& texts, Index place,
+               const WriteStyle& style) {
+    RowWriter writer(out, style.digits);
+    writer.labels(texts, place);
+    if (texts.queries) writer.pair("qid:", texts.queries[place]);
+    if (texts.slacks) writer.pair("sid:", texts.slacks[place]);
+    if (texts.costs) writer.pair("cost:", texts.costs[place]);
+    const bool all = style.zeros || rows.is_sparse();
+    rows.for_each(row, [&](Index column, double value) {
+        if (value == 0 && !all) return;
+        if (rows.is_double) writer.entry(column + style.shift, value);
+        else writer.entry(column + style.shift, float(value));
+    });
+}
+
+template <class Value, class Column>
+Parsed parse_lines(const char* begin, const char* end, Index origin, const TextStyle& style,
+                   const TextArrays<Value, Column>& to) {
+    return LineReader<Value, Column>(begin, end, origin, style, to).read();
+}
+
+template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+                            const TextArrays<float, std::int32_t>&);
+template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+                            const TextArrays<float, std::int64_t>&);
+template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+                            const TextArrays<double, std::int32_t>&);
+template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+                            const TextArrays<double, std::int64_t>&);
+
+}  // namespace widemargin

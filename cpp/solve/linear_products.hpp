@@ -1,0 +1,83 @@
+// Products with the data: outputs, sums over rows, and the product of the Hessian with a vector.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "math/parallel.hpp"
+#include "solve/linear_rows.hpp"
+
+namespace widemargin::WM_ISA {
+
+// output[i] = x_i . weights + bias.
+inline void times(const Rows& rows, const RowRange& range, const double* weights, double bias,
+                  double* output, int threads) {
+    const Index piece = std::max<Index>(64, Index(65536.0 / std::max(1.0, mean_entries(rows))));
+    const Index pieces = (range.last - range.first + piece - 1) / piece;
+    parallel(pieces, threads, [&](Index p, int) {
+        const Index from = range.first + p * piece, to = std::min(from + piece, range.last);
+        visit_rows(rows, range, from, to, [&](const auto& view, Index first, Index last) {
+            for (Index i = first; i < last; ++i) output[i] = view.dot(i, weights) + bias;
+        });
+    });
+}
+
+// How many partial sums of `size` numbers are formed: as many as cores may be busy, as few as memory
+// asks for; never a matter of the number of threads, so that results are not either.
+inline Index partial_sums(Index rows, Index size) {
+    const Index by_memory = std::clamp<Index>((Index(1) << 22) / std::max<Index>(1, size), 4, 64);
+    return std::clamp<Index>(rows / 64, 1, by_memory);
+}
+
+// Runs add(view, from, to, partial) over parts of the range and adds the partial sums to `sums`.
+template <class Add>
+void sum_over_rows(const Rows& rows, const RowRange& range, Index size, double* sums, int threads,
+                   Add&& add) {
+    const Index count = range.last - range.first, parts = partial_sums(count, size);
+    std::vector<std::vector<double>> partial(static_cast<std::size_t>(parts));
+    parallel(parts, threads, [&](Index part, int) {
+        auto& own = partial[std::size_t(part)];
+        own.assign(std::size_t(size), 0.0);
+        visit_rows(rows, range, range.first + count * part / parts,
+                   range.first + count * (part + 1) / parts,
+                   [&](const auto& view, Index from, Index to) { add(view, from, to, own.data()); });
+    });
+    constexpr Index piece = 1 << 12;
+    parallel((size + piece - 1) / piece, threads, [&](Index p, int) {
+        for (const auto& own : partial)
+            for (Index k = p * piece; k < std::min((p + 1) * piece, size); ++k)
+                sums[k] += own[std::size_t(k)];
+    });
+}
+
+// sums += sum of dual[i] x_i; returns the sum of dual[i].
+inline double times_transposed(const Rows& rows, const RowRange& range, const double* dual,
+                               double* sums, int threads) {
+    sum_over_rows(rows, range, rows.features, sums, threads,
+                  [&](const auto& view, Index from, Index to, double* own) {
+                      for (Index i = from; i < to; ++i)
+                          if (dual[i] != 0) view.add(i, dual[i], own);
+                  });
+    double total = 0;
+    for (Index i = range.first; i < range.last; ++i) total += dual[i];
+    return total;
+}
+
+// sums += sum of curvature[i] (x_i . weights + bias) x_i; returns the same sum without x_i.
+inline double times_curvature(const Rows& rows, const RowRange& range, const double* curvature,
+                              const double* weights, double bias, double* sums, int threads) {
+    const Index d = rows.features;
+    std::vector<double> whole(std::size_t(d + 1), 0.0);
+    sum_over_rows(rows, range, d + 1, whole.data(), threads,
+                  [&](const auto& view, Index from, Index to, double* own) {
+                      for (Index i = from; i < to; ++i) {
+                          if (curvature[i] == 0) continue;
+                          const double factor = curvature[i] * (view.dot(i, weights) + bias);
+                          view.add(i, factor, own);
+                          own[d] += factor;
+                      }
+                  });
+    for (Index k = 0; k < d; ++k) sums[k] += whole[std::size_t(k)];
+    return whole[std::size_t(d)];
+}
+
+}  // namespace widemargin::WM_ISA

@@ -1,0 +1,128 @@
+// Rows of the data as the loops of linear machines want them: typed once for many rows, so that no
+// decision is taken for each entry.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "solve/kernel_rows.hpp"
+#include "solve/linear_types.hpp"
+
+namespace widemargin::WM_ISA {
+
+// Rows whose features lie side by side; entry i of a range begins at values + i * stride.
+template <class T>
+struct DenseView {
+    const T* values;
+    Index stride, features;
+
+    double dot(Index i, const double* weights) const {
+        return weighted_sum(values + i * stride, weights, features);
+    }
+
+    void add(Index i, double factor, double* sums) const {
+        const T* x = values + i * stride;
+        const Vector<double> scale = broadcast(factor);
+        Index k = 0;
+        for (; k + lanes<double> <= features; k += lanes<double>)
+            store(sums + k, load(sums + k) + scale * load_as_double(x + k));
+        for (; k < features; ++k) sums[k] += factor * double(x[k]);
+    }
+
+    template <class Visit>
+    void for_each(Index i, Visit&& visit) const {
+        const T* x = values + i * stride;
+        for (Index k = 0; k < features; ++k) visit(k, double(x[k]));
+    }
+};
+
+template <class T, class Column, class Start>
+struct SparseView {
+    const T* values;
+    const Column* columns;
+    const Start* starts;
+    Index offset, step;
+
+    template <class Visit>
+    void for_each(Index i, Visit&& visit) const {
+        const Index row = offset + i * step, end = Index(starts[row + 1]);
+        for (Index e = Index(starts[row]); e < end; ++e) visit(Index(columns[e]), double(values[e]));
+    }
+
+    double dot(Index i, const double* weights) const {
+        const Index row = offset + i * step, end = Index(starts[row + 1]);
+        double even = 0, odd = 0;  // two sums hide half the latency of the additions
+        Index e = Index(starts[row]);
+        for (; e + 2 <= end; e += 2) {
+            even += double(values[e]) * weights[columns[e]];
+            odd += double(values[e + 1]) * weights[columns[e + 1]];
+        }
+        if (e < end) even += double(values[e]) * weights[columns[e]];
+        return even + odd;
+    }
+
+    void add(Index i, double factor, double* sums) const {
+        for_each(i, [&](Index k, double value) { sums[k] += factor * value; });
+    }
+};
+
+constexpr Index rows_turned_at_once = 64;
+
+// Columns that lie apart (Fortran order): a few rows at a time are laid side by side.
+template <class T, class Visit>
+void visit_turned(const Rows& rows, const RowRange& range, Index from, Index to, Visit& visit) {
+    std::vector<T> turned(std::size_t(rows_turned_at_once * rows.features));
+    const T* base = static_cast<const T*>(rows.values);
+    for (Index first = from; first < to; first += rows_turned_at_once) {
+        const Index last = std::min(first + rows_turned_at_once, to);
+        for (Index k = 0; k < rows.features; ++k)
+            for (Index i = first; i < last; ++i)
+                turned[std::size_t((i - first) * rows.features + k)] =
+                    base[(range.offset + i * range.step) * rows.row_stride +
+                         k * rows.column_stride];
+        visit(DenseView<T>{turned.data() - first * rows.features, rows.features, rows.features},
+              first, last);
+    }
+}
+
+template <class T, class Column, class Start, class Visit>
+void visit_sparse(const Rows& rows, const RowRange& range, Index from, Index to, Visit& visit) {
+    visit(SparseView<T, Column, Start>{
+              static_cast<const T*>(rows.values), static_cast<const Column*>(rows.columns),
+              static_cast<const Start*>(rows.starts), range.offset, range.step},
+          from, to);
+}
+
+template <class T, class Visit>
+void visit_typed(const Rows& rows, const RowRange& range, Index from, Index to, Visit& visit) {
+    using Narrow = std::int32_t;
+    using Wide = std::int64_t;
+    if (!rows.is_sparse() && rows.column_stride == 1) {
+        const T* base = static_cast<const T*>(rows.values) + range.offset * rows.row_stride;
+        visit(DenseView<T>{base, range.step * rows.row_stride, rows.features}, from, to);
+    } else if (!rows.is_sparse()) {
+        visit_turned<T>(rows, range, from, to, visit);
+    } else if (rows.wide_columns) {
+        rows.wide_starts ? visit_sparse<T, Wide, Wide>(rows, range, from, to, visit)
+                         : visit_sparse<T, Wide, Narrow>(rows, range, from, to, visit);
+    } else {
+        rows.wide_starts ? visit_sparse<T, Narrow, Wide>(rows, range, from, to, visit)
+                         : visit_sparse<T, Narrow, Narrow>(rows, range, from, to, visit);
+    }
+}
+
+// Calls visit(view, from, to), once or for a few parts of the entries from .. to.
+template <class Visit>
+void visit_rows(const Rows& rows, const RowRange& range, Index from, Index to, Visit&& visit) {
+    rows.is_double ? visit_typed<double>(rows, range, from, to, visit)
+                   : visit_typed<float>(rows, range, from, to, visit);
+}
+
+// Stored entries of an average row.
+inline double mean_entries(const Rows& rows) {
+    if (!rows.is_sparse()) return double(rows.features);
+    const Index last = rows.wide_starts ? static_cast<const std::int64_t*>(rows.starts)[rows.count]
+                                        : static_cast<const std::int32_t*>(rows.starts)[rows.count];
+    return double(last) / double(std::max<Index>(1, rows.count));
+}
+
+}  // namespace widemargin::WM_ISA

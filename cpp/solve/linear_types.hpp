@@ -1,0 +1,68 @@
+// What the loops of linear machines are given and what they say; free of any instruction set.
+#pragma once
+#include "data/rows.hpp"
+
+namespace widemargin {
+
+// With t the target, f the output and y = +-1 the class:
+//   hinge max(0, 1 - y f), its square, logistic log(1 + exp(-y f)),
+//   insensitive max(0, |t - f| - epsilon), its square, one_class max(0, -f).
+enum class LossKind : int {
+    hinge,
+    squared_hinge,
+    logistic,
+    insensitive,
+    squared_insensitive,
+    one_class
+};
+
+// Each loss is max over p of p (t - f) - conjugate(p), p being the dual variable divided by the
+// cost. A width > 0 subtracts width / 2 (p - centre)^2 and so rounds the kinks off over that many
+// units of f; with a good centre the rounding hardly changes the loss.
+struct LinearLoss {
+    LossKind kind = LossKind::hinge;
+    double epsilon = 0;
+    double width = 0;
+};
+
+// One entry for each row; centre may be null, which means zero.
+struct LinearSamples {
+    Index count = 0;
+    const double* target = nullptr;
+    const double* cost = nullptr;
+    const double* centre = nullptr;
+};
+
+// Sums over rows: the rounded loss, the loss, minus its conjugate at the dual variables, the dual
+// variables, and how many rows are curved.
+struct LossSums {
+    double rounded = 0, loss = 0, dual = 0, total = 0;
+    Index curved = 0;
+};
+
+// The rounded loss along a ray, and its first two derivatives.
+struct RayPoint {
+    double value = 0, slope = 0, curvature = 0;
+};
+
+// Entry i of all arrays belongs to row offset + i * step of the data, for first <= i < last.
+struct RowRange {
+    Index first, last, offset, step;
+};
+
+// The table of functions; see linear_losses.hpp, linear_products.hpp and linear_gram.hpp.
+struct LinearTable {
+    LossSums (*respond)(const LinearLoss&, const LinearSamples&, const double* output, double* dual,
+                        double* curvature, int threads);
+    RayPoint (*along_ray)(const LinearLoss&, const LinearSamples&, const double* output,
+                          const double* move, double length, int threads);
+    void (*times)(const Rows&, const RowRange&, const double* weights, double bias, double* output,
+                  int threads);
+    double (*times_transposed)(const Rows&, const RowRange&, const double* dual, double* sums,
+                               int threads);
+    double (*times_curvature)(const Rows&, const RowRange&, const double* curvature,
+                              const double* weights, double bias, double* sums, int threads);
+    void (*gram)(const Rows&, const RowRange&, const double* curvature, double* gram, int threads);
+};
+
+}  // namespace widemargin
