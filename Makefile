@@ -9,11 +9,11 @@ CPP_CODE = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
            $(shell find cpp src -not -path '*/__pycache__*')
 
-.PHONY: help run test lint format bench data-is-given clean
+.PHONY: help run test lint format bench bench-check data-is-given base-is-given clean
 .NOTPARALLEL:  # two installations at once would spoil the environment
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 run: $(VENV)/.with-plot  ## train a few machines and show what they did
 	$(BIN)/python -m widemargin.demo
@@ -34,6 +34,12 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
 	$(BIN)/python -m benchmarks.run --data $(DATA)
+
+bench-check: base-is-given $(VENV)/.with-bench  ## fail if training got slower: make bench-check BASE=revision
+	$(BIN)/python -m benchmarks.check $(BASE) $(if $(DATA),--data $(DATA))
+
+base-is-given:
+	@test -n '$(BASE)' || { echo "make bench-check needs BASE=revision, what to compare with"; exit 1; }
 
 data-is-given:
 	@test -d '$(DATA)' || { echo "make bench needs DATA=folder, the folder of the data sets"; exit 1; }

@@ -1,7 +1,7 @@
 """Tables that drive the property tests: kernels, instruction sets, storages, and problems.
 
-Each problem comes with its primal and dual objective as a textbook writes them, in terms of weights,
-slack and bias, so that they share nothing with the quadratic program that is solved.
+Each problem comes with its primal and dual objective as a textbook writes them, in terms of
+weights, slack and bias, so that they share nothing with the quadratic program that is solved.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """The compiled tile gives the kernels' formulas, whatever the data lie in and whoever computes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from cases import INSTRUCTION_SETS, KERNELS, STORAGES
@@ -10,7 +12,6 @@ from widemargin.backends.cpu.sources import open_rows
 
 TYPES = [np.float32, np.float64]
 PANELS = {np.float32: _core.Panels32, np.float64: _core.Panels64}
-BYTES_OF_A_LINE = 64
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)
@@ -106,19 +107,19 @@ def test_shapes_that_fill_no_tile(instruction_set, dtype, rows, columns, feature
             assert_near(found, expected, dtype, features)
 
 
-@pytest.mark.parametrize("name", ["linear", "rbf", "cosine", "laplacian"])
-@pytest.mark.parametrize("features", [4096, 4097, 9000])
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+@pytest.mark.parametrize("features", [4096, 4097, 6000])
 @each_type
 def test_many_features(instruction_set, dtype, features, name):
     """Beyond 4096 features sparse rows are renumbered; dense rows no longer fit at once."""
     kernel = KERNELS[name]
-    X = make_rows(kernel, (140, features), zeros=0.996)
+    X = make_rows(kernel, (90, features), zeros=0.996)
     X[:, -1] = 0.5
     expected = kernel(X, X)
     for layout in layouts(kernel):
         for rows in (sparse.csr_array(X), X):
-            panels = pack(rows, np.arange(140), kernel, dtype, sparse=layout, stored=False)
-            found = [compute(panels, rows, np.arange(140), dtype, threads) for threads in (1, 2)]
+            panels = pack(rows, np.arange(90), kernel, dtype, sparse=layout, stored=False)
+            found = [compute(panels, rows, np.arange(90), dtype, threads) for threads in (1, 2)]
             assert_near(found[0], expected, dtype, 40)
             np.testing.assert_array_equal(*found)
             np.testing.assert_array_equal(found[0], found[0].T)
@@ -157,7 +158,12 @@ def test_centre_keeps_the_digits_of_distances(instruction_set, dtype):
     X = np.random.default_rng(5).normal(size=(50, 4)) + 1e5
     centre = X.mean(axis=0)
     panels = pack(X, np.arange(50), kernel, dtype, sparse=False, centre=centre)
-    assert_near(compute(panels, X, np.arange(50), dtype), kernel(X, X), dtype, 8)
+    K = compute(panels, X, np.arange(50), dtype)
+    assert_near(K, kernel(X, X), dtype, 8)
+    new = X[:20].copy()
+    new[:, 1] = 0
+    for rows in (new, sparse.csr_array(new)):  # zeros that are not stored are off centre too
+        assert_near(compute(panels, rows, np.arange(20), dtype), kernel(new, X), dtype, 8)
 
 
 @each_type
@@ -183,7 +189,7 @@ def test_weighted_sums_in_groups(instruction_set, dtype, kernel):
     for layout in layouts(kernel):
         panels = pack(X, np.arange(1100), kernel, dtype, sparse=layout)
         K = compute(panels, X, ids, dtype).astype(np.float64)
-        parts = [K[:, a:b] @ weights[:, a:b].T for a, b in zip(starts, starts[1:], strict=False)]
+        parts = [K[:, a:b] @ weights[:, a:b].T for a, b in pairwise(starts)]
         found = []
         for stored, threads in ((True, 1), (True, 2), (False, 1)):
             panels = pack(X, np.arange(1100), kernel, dtype, sparse=layout, stored=stored)
@@ -195,6 +201,39 @@ def test_weighted_sums_in_groups(instruction_set, dtype, kernel):
         assert (difference <= 1e-14 * scale[:, None]).all()
         np.testing.assert_array_equal(found[0], found[1])
         np.testing.assert_array_equal(found[0], found[2])
+
+
+@each_kernel
+@each_type
+def test_weighted_sums_of_rows_are_added_to_outputs(instruction_set, dtype, kernel):
+    X = make_rows(kernel, (333, 4))
+    ids = np.random.default_rng(1).integers(0, 333, 101)
+    moves, before = np.random.default_rng(3).normal(size=(2, 333))
+    for layout in layouts(kernel):
+        panels = pack(X, np.arange(333), kernel, dtype, sparse=layout)
+        K = compute(panels, X, ids, dtype).astype(np.float64)
+        found = []
+        for stored, threads in ((True, 1), (True, 2), (False, 1)):
+            panels = pack(X, np.arange(333), kernel, dtype, sparse=layout, stored=stored)
+            outputs = before.copy()
+            panels.update(open_rows(X), ids, moves[:101].copy(), outputs, threads)
+            found.append(outputs)
+        scale = abs(before) + abs(moves[:101]) @ abs(K)
+        # Sums of a few float32 values at a time may be kept in float32.
+        tolerance = 1e-14 if dtype == np.float64 else 1e-6
+        assert (abs(found[0] - before - moves[:101] @ K) <= tolerance * scale).all()
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], found[2])
+
+
+@each_type
+def test_sparse_panels_can_be_read_as_rows(instruction_set, dtype):
+    kernel = KERNELS["rbf"]
+    X = make_rows(kernel, (60, 7))
+    panels = pack(X, np.arange(60), kernel, dtype, sparse=True)
+    arena = np.zeros((60, 64), dtype)
+    panels.rows_into(panels.as_rows(), np.arange(60), arena, np.arange(60), 2)
+    np.testing.assert_array_equal(arena[:, :60], compute(panels, X, np.arange(60), dtype))
 
 
 def test_sums_do_not_depend_on_which_rows_are_asked_for_together(instruction_set):
@@ -298,6 +337,11 @@ def pack_wide():
     return _core.Panels64(rows, FIVE[:1], 0, 1, 0, 1, None, True, True, 1)
 
 
+def update(moves, outputs, ids=FIVE, features=3):
+    rows = open_rows(np.ones((5, features)))
+    made().update(rows, np.asarray(ids), np.ones(moves), np.ones(outputs), 1)
+
+
 REFUSED = [
     ("row number", lambda: made([0, 5])),
     ("row number", lambda: made([-1])),
@@ -312,6 +356,11 @@ REFUSED = [
     ("kind", lambda: _core.Panels32(open_rows(ROWS), FIVE, 8, 1, 0, 1, None, False, True, 1)),
     ("one weight", lambda: add((1, 4), [0, 5], (5, 1))),
     ("groups x outputs", lambda: add((1, 5), [0, 2, 5], (5, 1))),
+    ("one move", lambda: update(4, 5)),
+    ("one output", lambda: update(5, 6)),
+    ("row number", lambda: update(5, 5, ids=FIVE + 1)),
+    ("feature counts", lambda: update(5, 5, features=2)),
+    ("only stored sparse panels", lambda: made().as_rows()),
     ("2147483647 features", pack_wide),
     ("row starts", lambda: open_csr([], [0, 1])),
     ("row starts", lambda: open_csr([0, 3], [0, 1])),

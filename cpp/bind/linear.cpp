@@ -98,6 +98,53 @@ void gram(const DataRows& rows, Index first, Index last, Index offset, Index ste
     hot().linear.gram(rows.view, range, curvature.data(), gram.data(), threads);
 }
 
+void weighted_squares(const DataRows& rows, Index first, Index last, Index offset, Index step,
+                      In1<double> factors, Out1<double> sums, int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, factors.shape(0));
+    require_features(rows, sums.shape(0));
+    nb::gil_scoped_release release;
+    hot().linear.weighted_squares(rows.view, range, factors.data(), sums.data(), threads);
+}
+
+void row_norms(const DataRows& rows, Index first, Index last, Index offset, Index step,
+               Out1<double> norms, int threads) {
+    const RowRange range = range_of(rows, first, last, offset, step, norms.shape(0));
+    nb::gil_scoped_release release;
+    hot().linear.row_norms(rows.view, range, norms.data(), threads);
+}
+
+Index descend_quadratic(In2<double> hessian, In1<double> gradient, In1<double> x, In1<double> l1,
+                        Out1<double> move, Out1<double> product, double share, Index sweeps) {
+    const auto size = gradient.shape(0);
+    require(hessian.shape(0) == size && hessian.shape(1) == size && x.shape(0) == size &&
+                l1.shape(0) == size && move.shape(0) == size && product.shape(0) == size,
+            "one number for each coefficient");
+    nb::gil_scoped_release release;
+    return hot().linear.descend_quadratic({Index(size), hessian.data(), gradient.data(), x.data(),
+                                           l1.data(), move.data(), product.data()},
+                                          share, sweeps);
+}
+
+double descend(const DataRows& rows, const Samples& samples, int kind, double epsilon, double l2,
+               double bias_reach, double safety, In1<double> norms, Out1<double> dual,
+               Out1<double> weights, Out1<double> bias, Out1<std::uint8_t> resting,
+               In1<Index> order) {
+    const auto count = std::size_t(samples.view.count);
+    require(Index(count) == rows.view.count && norms.shape(0) == count && dual.shape(0) == count &&
+                resting.shape(0) == count && bias.shape(0) == 1,
+            "one number for each row");
+    require_features(rows, weights.shape(0));
+    const LossKind loss = loss_of(kind, epsilon, 0).kind;
+    for (std::size_t k = 0; k < order.shape(0); ++k)
+        require(order.data()[k] >= 0 && order.data()[k] < Index(count), "a row is out of range");
+    nb::gil_scoped_release release;
+    return hot().linear.descend(
+        rows.view,
+        {loss, epsilon, l2, bias_reach, safety, samples.view.target, samples.view.cost,
+         norms.data(), dual.data(), weights.data(), bias.data(), resting.data()},
+        order.data(), Index(order.shape(0)));
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -121,6 +168,18 @@ void bind_linear(nb::module_& m) {
           nb::arg("bias"), nb::arg("sums").noconvert(), nb::arg("threads"));
     m.def("gram", gram, nb::arg("rows"), nb::arg("first"), nb::arg("last"), nb::arg("offset"),
           nb::arg("step"), nb::arg("curvature"), nb::arg("gram").noconvert(), nb::arg("threads"));
+    m.def("weighted_squares", weighted_squares, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
+          nb::arg("offset"), nb::arg("step"), nb::arg("factors"), nb::arg("sums").noconvert(),
+          nb::arg("threads"));
+    m.def("row_norms", row_norms, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
+          nb::arg("offset"), nb::arg("step"), nb::arg("norms").noconvert(), nb::arg("threads"));
+    m.def("descend_quadratic", descend_quadratic, nb::arg("hessian"), nb::arg("gradient"),
+          nb::arg("x"), nb::arg("l1"), nb::arg("move").noconvert(), nb::arg("product").noconvert(),
+          nb::arg("share"), nb::arg("sweeps"));
+    m.def("descend", descend, nb::arg("rows"), nb::arg("samples"), nb::arg("kind"),
+          nb::arg("epsilon"), nb::arg("l2"), nb::arg("bias_reach"), nb::arg("safety"),
+          nb::arg("norms"), nb::arg("dual").noconvert(), nb::arg("weights").noconvert(),
+          nb::arg("bias").noconvert(), nb::arg("resting").noconvert(), nb::arg("order"));
 }
 
 }  // namespace widemargin

@@ -78,6 +78,22 @@ void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
                               result.data(), threads);
 }
 
+// The packed sparse rows as data: what is mostly zero is read as entries from then on.
+template <class T>
+DataRows as_rows(nb::handle_t<BoundPanels<T>> self) {
+    const Panels<T>& panels = nb::cast<const BoundPanels<T>&>(self).panels;
+    require(panels.sparse && panels.stored, "only stored sparse panels can be read as rows");
+    Rows rows;
+    rows.count = panels.columns();
+    rows.features = panels.source.features;
+    rows.values = panels.values.data();
+    rows.is_double = sizeof(T) == sizeof(double);
+    rows.starts = panels.starts.data();
+    rows.columns = panels.features.data();
+    rows.wide_starts = true;
+    return {rows, nb::borrow(self)};
+}
+
 template <class T>
 void update(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids, In1<double> moves,
             Out1<double> outputs, int threads) {
@@ -112,6 +128,7 @@ void bind_typed(nb::module_& m, const char* name) {
              nb::arg("group_starts"), nb::arg("result").noconvert(), nb::arg("threads"))
         .def("update", update<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("moves"),
              nb::arg("outputs").noconvert(), nb::arg("threads"))
+        .def("as_rows", as_rows<T>)
         .def_prop_ro("columns", [](const Bound& b) { return b.panels.columns(); })
         .def_prop_ro("nbytes", [](const Bound& b) { return b.panels.bytes(); });
 }

@@ -9,6 +9,7 @@
 //
 // Readers may look at, but do not depend on, `text_padding` bytes after the last newline.
 #pragma once
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -18,12 +19,21 @@
 
 namespace widemargin {
 
-inline constexpr int text_padding = 16;
+inline constexpr int text_padding = 32;
 
 struct Digits {
     std::uint64_t value;
     int count;  // 0 to 8
 };
+
+// The value of eight digits, the first in the lowest byte.
+inline std::uint64_t digits_value(std::uint64_t digits) {
+    constexpr std::uint64_t pairs = 0x000000FF000000FF;
+    digits = digits * 10 + (digits >> 8);
+    return ((digits & pairs) * 0x000F424000000064 +
+            ((digits >> 16) & pairs) * 0x0000271000000001) >>
+           32;
+}
 
 // The digits that the text begins with, eight at most.
 inline Digits leading_digits(const char* text) {
@@ -34,12 +44,7 @@ inline Digits leading_digits(const char* text) {
     const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;
     const int count = others ? std::countr_zero(others) / 8 : 8;
     if (count == 0) return {0, 0};
-    word <<= 64 - 8 * count;  // as if zeros stood before them
-    word = word * 10 + (word >> 8);
-    const std::uint64_t pairs = 0x000000FF000000FF;
-    word =
-        ((word & pairs) * 0x000F424000000064 + ((word >> 16) & pairs) * 0x0000271000000001) >> 32;
-    return {word, count};
+    return {digits_value(word << (64 - 8 * count)), count};  // as if zeros stood before them
 }
 
 inline constexpr std::uint64_t whole_powers[] = {1,      10,      100,      1000,     10000,
@@ -59,6 +64,27 @@ inline int append_digits(const char*& text, std::uint64_t& value) {
         total += part.count;
     } while (part.count == 8);
     return total;
+}
+
+inline constexpr int most_fives = 27;  // 5^27 is the largest power of 64 bits
+
+inline constexpr auto powers_of_five = [] {
+    std::array<std::uint64_t, most_fives + 1> powers{1};
+    for (std::size_t k = 1; k < powers.size(); ++k) powers[k] = 5 * powers[k - 1];
+    return powers;
+}();
+
+// mantissa / 10^power, rounded once: the quotient by 5^power to 63 bits or more, of which the last
+// stands for all that follow.
+inline double divide_by_power(std::uint64_t mantissa, int power) {
+    const std::uint64_t fives = powers_of_five[std::size_t(power)];
+    const int up = std::countl_zero(mantissa), fives_up = std::countl_zero(fives);
+    const std::uint64_t divisor = fives << fives_up;
+    const unsigned __int128 dividend = static_cast<unsigned __int128>(mantissa << up) << 63;
+    std::uint64_t quotient = std::uint64_t(dividend / divisor);
+    quotient |= static_cast<unsigned __int128>(quotient) * divisor != dividend;
+    const std::int64_t exponent = fives_up - up - 63 - power;  // of two, from -153 to 0
+    return double(quotient) * std::bit_cast<double>((1023 + exponent) << 52);
 }
 
 // Whether a number beyond the range of double is too small for it rather than too large: its
@@ -100,10 +126,16 @@ inline const char* read_unusual_number(const char* first, double& value) {
     return end;
 }
 
+// The value or its negative, without a jump: signs are hard to predict.
+inline double with_sign(double value, bool negative) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ std::uint64_t(negative)
+                                                                           << 63);
+}
+
 // Reads a number in any notation of C or Python. Returns its end, or null if there is none.
 inline const char* read_number(const char* text, double& value) {
     const bool negative = *text == '-';
-    const char* const first = text + (negative || *text == '+');
+    const char* const first = text + (int(negative) | int(*text == '+'));
     const char* p = first;
     std::uint64_t mantissa = 0;
     int digits = append_digits(p, mantissa), exponent = 0;
@@ -124,12 +156,14 @@ inline const char* read_number(const char* text, double& value) {
     } else if (*p == 'x' || *p == 'X') {
         usual = false;
     }
-    if (usual && mantissa <= (std::uint64_t(1) << 53) && exponent >= -22 && exponent <= 22)
-        [[likely]]
+    const bool exact = mantissa <= (std::uint64_t(1) << 53);
+    if (usual && exact && exponent >= -22 && exponent <= 22)
         value = exponent > 0 ? double(mantissa) * exact_powers[exponent]
                              : double(mantissa) / exact_powers[-exponent];
+    else if (usual && !exact && exponent >= -most_fives && exponent <= 0)
+        value = divide_by_power(mantissa, -exponent);
     else p = read_unusual_number(first, value);
-    if (negative) value = -value;
+    value = with_sign(value, negative);
     return p;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/number_text.hpp"
+#include "data/usual_pair.hpp"
 
 namespace widemargin {
 namespace {
@@ -57,6 +58,7 @@ class LineReader {
     }
 
     const char* line_end() const {
+        if (*p == '\n') return p;
         return static_cast<const char*>(std::memchr(p, '\n', std::size_t(end - p)));
     }
 
@@ -73,8 +75,9 @@ class LineReader {
         if (to.queries) to.queries[row] = 0;
         if (to.slacks) to.slacks[row] = 0;
         if (to.costs) to.costs[row] = 1;
-        if (!(style.multilabel ? read_label_list() : read_labels()) || !read_entries())
-            return false;
+        if (!(style.multilabel ? read_label_list() : read_labels())) return false;
+        skip_blanks();
+        if (!read_entries()) return false;
         const char* const last = line_end();
         if (to.comments) keep_comment(row, last);
         p = last + 1;
@@ -88,7 +91,18 @@ class LineReader {
         to.comments[2 * row + 1] = any ? offset(last) : 0;
     }
 
+    // One digit, perhaps with a sign, as most labels are.
+    bool read_short_label() {
+        const bool minus = *p == '-', sign = minus || *p == '+';
+        const unsigned digit = static_cast<unsigned char>(p[sign]) - unsigned('0');
+        if (digit > 9 || (p[sign + 1] != ' ' && p[sign + 1] != '\n')) return false;
+        to.labels[result.labels++] = (1.0 - 2.0 * minus) * digit;
+        p += sign + 1;
+        return true;
+    }
+
     bool read_label(char separator) {
+        if (read_short_label()) return true;
         double value = 0;
         const char* const last = read_number(p, value);
         if (!last || !(ends_word(*last) || *last == separator)) {
@@ -127,39 +141,32 @@ class LineReader {
 
     // Reads the pairs of a row; afterwards `p` is at the newline or the comment.
     bool read_entries() {
-        const char* at = p;
         Index entry = result.entries, first = -1;
         Index previous = style.zero_based ? -1 : 0;
+        const char* at = p;
         while (true) {
-            if (*at == ' ') ++at;
-            const Digits digits = leading_digits(at);
-            std::uint64_t index = digits.value;
-            const char* colon = at + digits.count;
-            if (*colon != ':' || digits.count == 0) [[unlikely]] {
+            UsualPair pair = read_usual_pair(at);
+            if (!pair.valid) [[unlikely]] {
                 p = at;
                 skip_blanks();
                 if (*p == '\n' || *p == '#') break;
-                if (const bool long_index = digits.count == 8; !long_index) {
-                    if (p == at && !read_prefixed()) return false;
-                    at = p;
-                    continue;
-                }
-                if (!(colon = read_long_index(index))) return false;
+                if (!read_word(pair)) return false;
+                at = p;
+                if (!pair.valid) continue;
             }
-            double value;
-            const char* const last = read_number(colon + 1, value);
-            if (!last || !ends_word(*last)) return fail(Fault::value_wrong, colon + 1);
-            const Value stored = Value(value);
-            if (!std::isfinite(stored) && !style.non_finite)
-                return fail(Fault::value_not_finite, colon + 1);
-            if (index > largest) return fail(wide_fault(index), at);
-            if (Index(index) <= previous) return fail(order_fault(index), at);
-            if (first < 0) first = Index(index);
-            to.values[entry] = stored;
-            to.columns[entry] = Column(Index(index) - style.shift);
+            if (pair.index > largest) return fail(wide_fault(pair.index), at);
+            if (Index(pair.index) <= previous) return fail(order_fault(pair.index), at);
+            previous = Index(pair.index);
+            if (first < 0) first = previous;
+            to.values[entry] = Value(pair.value);
+            to.columns[entry] = Column(previous - style.shift);
             ++entry;
-            previous = Index(index);
-            at = last;
+            at += pair.length;
+            if (pair.ends_line) {
+                p = at;
+                break;
+            }
+            ++at;
         }
         if (first >= 0) {
             result.lowest = result.lowest < 0 ? first : std::min(result.lowest, first);
@@ -170,6 +177,23 @@ class LineReader {
         return true;
     }
 
+    // Reads any word behind the labels: a pair of unusual form, or qid:, sid: or cost:, whose
+    // number is kept.
+    bool read_word(UsualPair& pair) {
+        const char* colon = p;
+        const int digits = append_digits(colon, pair.index);
+        if (digits == 0) return read_prefixed();
+        if (*colon != ':') return fail(Fault::pair_wrong, p);
+        if (digits > 19) return fail(Fault::index_large, p);
+        const char* const last = read_number(colon + 1, pair.value);
+        if (!last || !ends_word(*last)) return fail(Fault::value_wrong, colon + 1);
+        if (!std::isfinite(Value(pair.value)) && !style.non_finite)
+            return fail(Fault::value_not_finite, colon + 1);
+        pair.valid = true;
+        pair.length = int(last - p) - (*last != ' ');  // what is no blank is looked at again
+        return true;
+    }
+
     Fault order_fault(std::uint64_t index) const {
         return index == 0 && !style.zero_based ? Fault::index_zero : Fault::index_order;
     }
@@ -177,16 +201,6 @@ class LineReader {
     static Fault wide_fault(std::uint64_t index) {
         return index < std::uint64_t(std::numeric_limits<Index>::max()) ? Fault::index_wide
                                                                         : Fault::index_large;
-    }
-
-    // An index of eight digits or more; returns where its colon is.
-    const char* read_long_index(std::uint64_t& index) {
-        const char* colon = p;
-        index = 0;
-        const int digits = append_digits(colon, index);
-        if (*colon != ':') return fail(Fault::pair_wrong, p), nullptr;
-        if (digits > 19) return fail(Fault::index_large, p), nullptr;
-        return colon;
     }
 
     // qid:, sid: or cost: at `p`.

@@ -69,7 +69,7 @@ inline Response response(const LinearLoss& loss, Vector<double> output, Vector<d
     const Vector<double> taken = (two_sided ? loss.epsilon * most : zero) + 0.5 * bend * most * most;
     Response result;
     result.share = side * share;
-    result.slope = (raw > 0) & (raw < top) ? broadcast(steepness) : zero;
+    result.slope = (raw > 0) & (raw <= top) ? broadcast(steepness) : zero;
     result.rounded =
         share * short_of - taken - 0.5 * loss.width * (share - from) * (share - from);
     result.loss = squared ? excess * excess : excess;

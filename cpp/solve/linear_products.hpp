@@ -21,18 +21,20 @@ inline void times(const Rows& rows, const RowRange& range, const double* weights
     });
 }
 
-// How many partial sums of `size` numbers are formed: as many as cores may be busy, as few as memory
-// asks for; never a matter of the number of threads, so that results are not either.
-inline Index partial_sums(Index rows, Index size) {
+// How many partial sums of `size` numbers are formed for so many operations: as many as cores may be
+// busy, unless clearing and adding them up took longer than the operations or much memory; never a
+// matter of the number of threads, so that results are not either.
+inline Index partial_sums(double operations, Index size) {
     const Index by_memory = std::clamp<Index>((Index(1) << 22) / std::max<Index>(1, size), 4, 64);
-    return std::clamp<Index>(rows / 64, 1, by_memory);
+    const double by_work = operations / (4.0 * double(size) + 1024.0);
+    return std::clamp<Index>(Index(std::min(by_work, 64.0)), 1, by_memory);
 }
 
 // Runs add(view, from, to, partial) over parts of the range and adds the partial sums to `sums`.
 template <class Add>
-void sum_over_rows(const Rows& rows, const RowRange& range, Index size, double* sums, int threads,
-                   Add&& add) {
-    const Index count = range.last - range.first, parts = partial_sums(count, size);
+void sum_over_rows(const Rows& rows, const RowRange& range, double operations, Index size,
+                   double* sums, int threads, Add&& add) {
+    const Index count = range.last - range.first, parts = partial_sums(operations, size);
     std::vector<std::vector<double>> partial(static_cast<std::size_t>(parts));
     parallel(parts, threads, [&](Index part, int) {
         auto& own = partial[std::size_t(part)];
@@ -52,7 +54,8 @@ void sum_over_rows(const Rows& rows, const RowRange& range, Index size, double* 
 // sums += sum of dual[i] x_i; returns the sum of dual[i].
 inline double times_transposed(const Rows& rows, const RowRange& range, const double* dual,
                                double* sums, int threads) {
-    sum_over_rows(rows, range, rows.features, sums, threads,
+    const double operations = double(range.last - range.first) * mean_entries(rows);
+    sum_over_rows(rows, range, operations, rows.features, sums, threads,
                   [&](const auto& view, Index from, Index to, double* own) {
                       for (Index i = from; i < to; ++i)
                           if (dual[i] != 0) view.add(i, dual[i], own);
@@ -67,7 +70,8 @@ inline double times_curvature(const Rows& rows, const RowRange& range, const dou
                               const double* weights, double bias, double* sums, int threads) {
     const Index d = rows.features;
     std::vector<double> whole(std::size_t(d + 1), 0.0);
-    sum_over_rows(rows, range, d + 1, whole.data(), threads,
+    const double operations = 2.0 * double(range.last - range.first) * mean_entries(rows);
+    sum_over_rows(rows, range, operations, d + 1, whole.data(), threads,
                   [&](const auto& view, Index from, Index to, double* own) {
                       for (Index i = from; i < to; ++i) {
                           if (curvature[i] == 0) continue;
@@ -78,6 +82,36 @@ inline double times_curvature(const Rows& rows, const RowRange& range, const dou
                   });
     for (Index k = 0; k < d; ++k) sums[k] += whole[std::size_t(k)];
     return whole[std::size_t(d)];
+}
+
+// sums[k] += sum of factors[i] x_ik^2.
+inline void weighted_squares(const Rows& rows, const RowRange& range, const double* factors,
+                             double* sums, int threads) {
+    const double operations = double(range.last - range.first) * mean_entries(rows);
+    sum_over_rows(rows, range, operations, rows.features, sums, threads,
+                  [&](const auto& view, Index from, Index to, double* own) {
+                      for (Index i = from; i < to; ++i)
+                          if (factors[i] != 0)
+                              view.for_each(i, [&](Index k, double value) {
+                                  own[k] += factors[i] * value * value;
+                              });
+                  });
+}
+
+// norms[i] = ||x_i||^2.
+inline void row_norms(const Rows& rows, const RowRange& range, double* norms, int threads) {
+    constexpr Index piece = 1 << 10;
+    const Index pieces = (range.last - range.first + piece - 1) / piece;
+    parallel(pieces, threads, [&](Index p, int) {
+        const Index from = range.first + p * piece, to = std::min(from + piece, range.last);
+        visit_rows(rows, range, from, to, [&](const auto& view, Index first, Index last) {
+            for (Index i = first; i < last; ++i) {
+                double sum = 0;
+                view.for_each(i, [&](Index, double value) { sum += value * value; });
+                norms[i] = sum;
+            }
+        });
+    });
 }
 
 }  // namespace widemargin::WM_ISA

@@ -1,13 +1,18 @@
 // The loops of linear machines, gathered for the table of this instruction set.
 #pragma once
+#include "solve/linear_descent.hpp"
 #include "solve/linear_gram.hpp"
 #include "solve/linear_losses.hpp"
 #include "solve/linear_products.hpp"
+#include "solve/linear_quadratic.hpp"
 
 namespace widemargin::WM_ISA {
 
 inline LinearTable linear_table() {
-    return {respond, along_ray, times, times_transposed, times_curvature, gram};
+    return {respond,           along_ray, times,
+            times_transposed,  times_curvature, gram,
+            weighted_squares,  row_norms, descend_quadratic,
+            descend};
 }
 
 }  // namespace widemargin::WM_ISA

@@ -50,7 +50,24 @@ struct RowRange {
     Index first, last, offset, step;
 };
 
-// The table of functions; see linear_losses.hpp, linear_products.hpp and linear_gram.hpp.
+// gradient . move + 1/2 move' hessian move + sum l1_k |x_k + move_k|, and product = hessian move.
+struct PenalisedQuadratic {
+    Index size;
+    const double *hessian, *gradient, *x, *l1;
+    double *move, *product;
+};
+
+// The state of dual coordinate descent; bias_reach is 1 / bias_l2, or zero without a bias.
+struct DescentProblem {
+    LossKind kind;
+    double epsilon, l2, bias_reach;
+    double safety;  // a row whose variable rests at its bound more safely than this is marked
+    const double *target, *cost, *norms;
+    double *dual, *weights, *bias;
+    std::uint8_t* resting;
+};
+
+// The table of functions; see the headers linear_*.hpp.
 struct LinearTable {
     LossSums (*respond)(const LinearLoss&, const LinearSamples&, const double* output, double* dual,
                         double* curvature, int threads);
@@ -63,6 +80,11 @@ struct LinearTable {
     double (*times_curvature)(const Rows&, const RowRange&, const double* curvature,
                               const double* weights, double bias, double* sums, int threads);
     void (*gram)(const Rows&, const RowRange&, const double* curvature, double* gram, int threads);
+    void (*weighted_squares)(const Rows&, const RowRange&, const double* factors, double* sums,
+                             int threads);
+    void (*row_norms)(const Rows&, const RowRange&, double* norms, int threads);
+    Index (*descend_quadratic)(const PenalisedQuadratic&, double share, Index sweeps);
+    double (*descend)(const Rows&, const DescentProblem&, const Index* order, Index count);
 };
 
 }  // namespace widemargin

@@ -28,7 +28,19 @@ inline double visit_rounded(const Panels<T>& panels, const Rows& rows, Index row
         squared = plus_square(squared, double(rounded));
         visit(feature, rounded);
     };
-    panels.sparse ? rows.for_each_nonzero(row, take) : rows.for_each(row, take);
+    if (centre && rows.is_sparse()) {  // an entry that is not stored is a zero, which moves too
+        Index next = 0;
+        const auto fill_to = [&](Index end) {
+            for (; next < end; ++next) take(next, 0.0);
+        };
+        rows.for_each(row, [&](Index feature, double value) {
+            fill_to(feature);
+            take(next++, value);
+        });
+        fill_to(rows.features);
+    } else {
+        panels.sparse ? rows.for_each_nonzero(row, take) : rows.for_each(row, take);
+    }
     return squared;
 }
 

@@ -88,7 +88,8 @@ void TextPieces::cut(Index length) {
         bounds.push_back(from + Index(newline) + 1);
     }
     tail.assign(text + bounds.back(), std::size_t(length - bounds.back()));
-    tail.append(1 + text_padding, '\n');
+    if (tail.empty() || tail.back() != '\n') tail += '\n';
+    tail.append(text_padding, '\n');
     bounds.push_back(length);
     counts.resize(bounds.size() - 1);
 }

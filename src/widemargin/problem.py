@@ -15,12 +15,15 @@ tax2004 (SVDD).
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .losses import Loss
+
 __all__ = [
+    "LinearProblem",
     "Problem",
     "c_svc",
     "epsilon_svr",
@@ -204,3 +207,52 @@ def _fill(limits: Vector, total: float) -> Vector:
     """Return values up to their limits, the first ones full, that sum to `total`."""
     before = np.cumsum(limits) - limits
     return np.clip(total - before, 0.0, limits)
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """The problem of every linear machine, in the weights w of the features and the bias b ::
+
+        minimise  l1 |w|₁ + ½ l2 ||w||² + bias_l1 |b| + ½ bias_l2 b² + tilt b
+                  + sum_i costs_i loss(targets_i, w.x_i + b)
+
+    Attributes
+    ----------
+    loss : Loss
+        Loss of one row.
+    targets, costs : array of shape (n_rows,)
+        ±1 or numbers; price of each row's loss.
+    l1, l2 : float
+        Penalties of the weights.
+    bias : bool
+        Whether there is a bias; without one b = 0.
+    bias_l1, bias_l2 : float
+        Penalties of the bias, 0 for a free one.
+    tilt : float
+        Pull on the bias; only of one-class machines, whose plane it pushes away from the origin.
+    """
+
+    loss: Loss
+    targets: Vector
+    costs: Vector
+    l1: float = 0.0
+    l2: float = 1.0
+    bias: bool = True
+    bias_l1: float = 0.0
+    bias_l2: float = 0.0
+    tilt: float = 0.0
+
+    def penalties(self, features: int) -> tuple[Vector, Vector]:
+        """Return the l1 and the l2 penalty of each coefficient, the bias being the last."""
+        l1, l2 = np.full(features, self.l1), np.full(features, self.l2)
+        if not self.bias:
+            return l1, l2
+        return np.append(l1, self.bias_l1), np.append(l2, self.bias_l2)
+
+    def part(self, offset: int, step: int) -> "LinearProblem":
+        """Return the problem of every step-th row, each of which stands for step rows."""
+        return replace(
+            self,
+            targets=np.ascontiguousarray(self.targets[offset::step]),
+            costs=self.costs[offset::step] * step,
+        )

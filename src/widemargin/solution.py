@@ -7,7 +7,15 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Certificate", "JointSolution", "Progress", "Reporter", "Solution", "Status"]
+__all__ = [
+    "Certificate",
+    "JointSolution",
+    "LinearSolution",
+    "Progress",
+    "Reporter",
+    "Solution",
+    "Status",
+]
 
 
 class Status(Enum):
@@ -142,6 +150,35 @@ class JointSolution:
 
     coefficients: NDArray[np.float64]
     outputs: NDArray[np.float64]
+    certificate: Certificate
+    status: Status
+    iterations: int
+    history: tuple[Progress, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """The outcome of one linear machine.
+
+    Attributes
+    ----------
+    weights : array of shape (features,)
+        w.
+    bias : float
+        b; 0 without one.
+    shares : array of shape (rows,)
+        Dual variable of each row divided by its cost, signed: w = sum_i costs_i shares_i x_i for a
+        squared penalty of one.
+    certificate : Certificate
+        The one multiplier is the bias.
+    status : Status
+    iterations : int
+    history : tuple of Progress
+    """
+
+    weights: NDArray[np.float64]
+    bias: float
+    shares: NDArray[np.float64]
     certificate: Certificate
     status: Status
     iterations: int

@@ -310,7 +310,7 @@ class SVDD(KernelDetector):
         """
         check_is_fitted(self, "support_")
         rows = self._prediction_rows(X)
-        inside = 2.0 * self._expansion.sums(rows)[:, 0, 0] + self.intercept_[0]
+        inside = 2.0 * self._sums_of(rows)[:, 0, 0] + self.intercept_[0]
         return self._like(inside - self._expansion.self_similarity(rows), X)
 
     def decision_bound(self, X: Any) -> Vector:

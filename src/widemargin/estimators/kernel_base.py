@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..backends.cpu import CpuKernelData, Expansion, memory_budget, take_rows, thread_count
 from ..kernels import Kernel
@@ -21,7 +21,15 @@ from ..solution import Certificate, Progress, Solution, Status
 from ..solvers.certified import Options
 from ..solvers.monitor import Limits
 from .progress import ProgressLine
-from .validation import check_choice, check_gram, check_number, check_rows, resolve_kernel
+from .validation import (
+    check_choice,
+    check_flag,
+    check_gram,
+    check_number,
+    check_rows,
+    check_signs,
+    resolve_kernel,
+)
 
 __all__ = ["FitData", "KernelEstimator"]
 
@@ -76,21 +84,26 @@ class KernelEstimator(BaseEstimator):
             check_number("n_jobs", self.n_jobs, whole=True)
         check_choice("precision", self.precision, ("auto", "float32", "float64"))
         check_choice("solver", self.solver, ("auto", "smo", "newton"))
+        check_choice("gram_columns", self.gram_columns, ("train", "support"))
+        check_number("cache_size", self.cache_size, low=0, open_low=True)
+        check_flag("shrinking", self.shrinking)
+        check_flag("warm_start", self.warm_start)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
 
     def _open(self, X: Any, weights: Vector) -> FitData:
         """Resolve the kernel and open the rows on the backend."""
-        kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
-        if kernel is None:
-            check_gram(X)
-        data = CpuKernelData(
-            X,
-            kernel,
-            threads=thread_count(self.n_jobs),
-            budget=memory_budget(self.memory_limit),
-            precision=self.precision,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver tells of an overflow
+            kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            if kernel is None:
+                check_gram(X)
+            data = CpuKernelData(
+                X,
+                kernel,
+                threads=thread_count(self.n_jobs),
+                budget=memory_budget(self.memory_limit),
+                precision=self.precision,
+            )
         return FitData(X, kernel, weights, data)
 
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
@@ -205,19 +218,27 @@ class KernelEstimator(BaseEstimator):
 
     def _sums(self, X: Any) -> Vector:
         """Return the kernel sums of each row, shape (rows, groups, outputs)."""
-        return self._expansion.sums(self._prediction_rows(X))
+        return self._sums_of(self._prediction_rows(X))
+
+    def _sums_of(self, rows: Any) -> Vector:
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self._expansion.sums(rows)
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                "kernel values overflow: the numbers in X are too large for this kernel; "
+                "scale the columns as in training"
+            )
+        return sums
 
     def _prediction_rows(self, X: Any) -> Any:
         check_is_fitted(self, "support_")
         if self.kernel_ is not None:
             X = self._rows(X, reset=False)
-            smallest_allowed = getattr(self.kernel_, "non_negative", False)
-            if smallest_allowed and (X.min() if X.shape[0] else 0) < 0:
-                raise ValueError("X contains negative values, which the kernel does not allow")
+            check_signs(self.kernel_, X)
             return X
         if self.gram_columns == "support":
-            X = np.asarray(X, dtype=np.float64)
-            if X.ndim != 2 or X.shape[1] != self.support_.size:
+            X = check_array(X, dtype=np.float64, input_name="X")
+            if X.shape[1] != self.support_.size:
                 raise ValueError(
                     f"with gram_columns='support' X must have {self.support_.size} columns, one "
                     f"for each support vector in the order of support_, found shape {X.shape}"
@@ -249,9 +270,12 @@ class KernelEstimator(BaseEstimator):
         spec = None if self.kernel_ is None else self.kernel_.native()
         if spec is None or spec.kind.name != "LINEAR":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        coef = self._primal_coef()
+        coef: Any = self._primal_coef()
         if sp.issparse(self.support_vectors_):
-            return sp.csr_matrix(coef)
+            coef = sp.csr_matrix(coef)
+            coef.data.flags.writeable = False
+        else:
+            coef.flags.writeable = False  # writing to it would change no decision
         return coef
 
     def _primal_coef(self) -> Vector:

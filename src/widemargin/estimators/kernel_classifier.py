@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -24,7 +26,7 @@ from ..solution import Solution, Status
 from .certainty import CertaintyMixin
 from .kernel_base import FitData, KernelEstimator
 from .probabilities import ProbabilityMixin
-from .validation import check_choice, check_weights
+from .validation import check_choice, check_flag, check_weights
 
 __all__ = ["KernelClassifier"]
 
@@ -89,6 +91,8 @@ class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, Kernel
         super()._check_settings()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         check_choice("multi_class", self.multi_class, ("ovo", "ovr", "joint"))
+        if self.probability != "deprecated":
+            check_flag("probability", self.probability)
         if self.break_ties and self.decision_function_shape == "ovo" and self.multi_class == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
@@ -100,6 +104,7 @@ class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, Kernel
                 f"{type(self).__name__} learns from labels"
             )
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weights = check_weights(sample_weight, y.shape[0])
         classes = np.unique(y[weights > 0])
@@ -129,12 +134,12 @@ class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, Kernel
             raise ValueError(f"class_weight must be a dict, 'balanced' or None, found {chosen!r}")
         known = classes.tolist()
         unknown = [label for label in chosen if label not in known]
-        if unknown and not all(isinstance(u, int) for u in unknown):
+        if unknown and not set(known) <= set(chosen):  # rather a slip than an absent class
             raise ValueError(f"class_weight names {unknown!r}, but the classes are {known!r}")
-        result = np.array([float(chosen.get(label, 1.0)) for label in known])
-        if not (np.isfinite(result).all() and (result > 0).all()):
+        result = [chosen.get(label, 1.0) for label in known]
+        if not all(isinstance(w, Real) and np.isfinite(w) and w > 0 for w in result):
             raise ValueError(f"class_weight must hold positive numbers, found {chosen!r}")
-        return result
+        return np.array(result, dtype=np.float64)
 
     def _fit_pairs(self, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit one machine for each pair of classes, or for each class against the rest."""
@@ -212,6 +217,13 @@ class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, Kernel
             sums[:, a, b - 1] + sums[:, b, a] for a, b in combinations(range(len(self.classes_)), 2)
         ]
         return np.stack(columns, axis=1) + self.intercept_
+
+    def _primal_coef(self) -> Vector:
+        linear = self._expansion.linear  # classes x (k - 1) x features
+        if linear is None or self._trained_by != "ovo" or len(self.classes_) == 2:
+            return super()._primal_coef()
+        pairs = combinations(range(len(self.classes_)), 2)
+        return np.stack([linear[a, b - 1] + linear[b, a] for a, b in pairs])
 
     def _class_scores(self, X: Any) -> Vector:
         """Return one decision for each class (ovr, joint)."""

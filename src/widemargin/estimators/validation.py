@@ -12,9 +12,11 @@ from ..kernels import FunctionKernel, Kernel, from_name
 
 __all__ = [
     "check_choice",
+    "check_flag",
     "check_gram",
     "check_number",
     "check_rows",
+    "check_signs",
     "check_weights",
     "resolve_kernel",
 ]
@@ -56,6 +58,12 @@ def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
         raise ValueError(f"{name} must be one of {listed}, found {value!r}")
 
 
+def check_flag(name: str, value: object) -> None:
+    """Require a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, found {value!r}")
+
+
 def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, objects: bool) -> Any:
     """Return rows as a float32 or float64 array or canonical CSR matrix, copied only if need be.
 
@@ -69,14 +77,22 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, objects: b
         if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
             raise ValueError("X has 0 rows; at least 1 is needed")
         return X
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=FLOATS,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-    )
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=FLOATS,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+        )
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X must hold numbers, but {error}; encode columns of text (OneHotEncoder), "
+            "or choose a kernel on objects"
+        ) from None
     if y is not None:
         check_consistent_length(X, y)
     if is_sparse(X) and not X.has_canonical_format:
@@ -100,9 +116,12 @@ def check_weights(sample_weight: Any, rows: int, *, name: str = "sample_weight")
     """Return a weight for each row; None means one."""
     if sample_weight is None:
         return np.ones(rows)
-    if isinstance(sample_weight, Real):
-        return np.full(rows, float(sample_weight))
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, but {error}") from None
+    if weights.ndim == 0:
+        weights = np.full(rows, float(weights))
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
     if weights.shape != (rows,):
@@ -127,6 +146,11 @@ def resolve_kernel(
     """Return the kernel object with numbers for all parameters, or None for a given matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
         return None
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise ValueError(
+            f"kernel must be a kernel object, found the class {kernel.__name__}; "
+            f"write kernel={kernel.__name__}()"
+        )
     if isinstance(kernel, Kernel):
         chosen: Kernel = kernel
     elif callable(kernel):
@@ -150,12 +174,17 @@ def resolve_kernel(
         chosen = chosen.resolve(X.shape[1], _variance(X, weights))
     else:
         chosen = chosen.resolve(X.shape[1], 1.0)
-    if getattr(chosen, "non_negative", False) and _smallest(X) < 0:
+    check_signs(chosen, X)
+    return chosen
+
+
+def check_signs(kernel: Kernel, X: Any) -> None:
+    """Require that no entry is negative if the kernel allows none."""
+    if getattr(kernel, "non_negative", False) and X.shape[0] and _smallest(X) < 0:
         raise ValueError(
-            f"X contains negative values, which {type(chosen).__name__} does not allow; "
+            f"Negative values in data X passed to {type(kernel).__name__}; "
             "scale the columns to [0, 1] or choose another kernel"
         )
-    return chosen
 
 
 KERNEL_NAMES = (

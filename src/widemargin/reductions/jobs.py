@@ -19,7 +19,7 @@ __all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
 
 Ids = NDArray[np.int64]
 
-SIDE_BY_SIDE = 1024  # machines with no more variables are solved one to a thread
+SIDE_BY_SIDE = 2048  # machines with no more variables are solved one to a thread
 
 
 class Interrupted(KeyboardInterrupt):

@@ -10,7 +10,8 @@ Papers      T. Joachims, Making large-scale SVM learning practical, 1999; Z. Wen
             the inner solver.
 
 Where this differs from them:
-1. The inner problem is solved to a tenth of the violation outside, not to a fixed tolerance.
+1. The inner problem is solved to a share of the violation outside, not to a fixed tolerance:
+   solving it further moves more rows, and each row moved costs a kernel row.
 2. A block on which the inner solver runs out of steps (large C, unscaled data) is finished by
    Newton steps on its free variables, so the time hardly depends on C.
 3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh.
@@ -24,7 +25,8 @@ from .operations import BlockOperations, Measure
 __all__ = ["block_smo"]
 
 STALLED_ROUNDS = 20
-SHRINK_EVERY = 10
+INNER_SHARE = 0.3
+SHRINK_EVERY = 5
 
 
 def block_smo(
@@ -65,7 +67,7 @@ def block_smo(
                 continue
             return Status.STALLED
         step = machine.solve_block(
-            max(0.1 * now.violation, 0.5 * tolerance), monitor.steps_left(steps)
+            max(INNER_SHARE * now.violation, 0.5 * tolerance), monitor.steps_left(steps)
         )
         monitor.iterations += step.iterations
         if (step.exhausted or exact) and monitor.out_of_budget() is None:

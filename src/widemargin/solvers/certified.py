@@ -7,6 +7,7 @@ from here float32 values multiply only small moves, so each such correction wins
 (iterative refinement). If that does not suffice, the kernel values themselves become float64.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -28,8 +29,18 @@ class KernelData(Protocol):
 
     precisions: tuple[str, ...]
 
-    def machine(self, problem: Problem, segments: list[Any], start: Any, precision: str) -> Any:
-        """Return the state of a machine."""
+    def machine(
+        self,
+        problem: Problem,
+        segments: list[Any],
+        start: Any,
+        precision: str,
+        stop: Callable[[], object],
+    ) -> Any:
+        """Return the state of a machine.
+
+        Its exact solution of a block, which may take long, asks `stop` now and then.
+        """
         ...
 
     def certify(self, problem: Problem, segments: list[Any], x: Any) -> tuple[Any, Certificate]:
@@ -56,7 +67,7 @@ def solve_certified(
     """Return the certified solution of one machine over the rows of some segments of the data."""
     x, indefinite = start, False
     for precision in data.precisions:
-        machine = data.machine(problem, segments, x, precision)
+        machine = data.machine(problem, segments, x, precision, monitor.out_of_budget)
         for _ in range(CORRECTIONS):
             status = _run(machine, problem, precision, monitor, options)
             x, indefinite = machine.x, indefinite or machine.indefinite

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import Kernel
-from .sources import NativeSource, open_rows, row_parts
+from .sources import NativeSource, open_rows, row_parts, self_similarity
 
 __all__ = ["Expansion"]
 
@@ -100,4 +100,4 @@ class Expansion:
                 "the kernel of a row with itself is not part of a precomputed matrix; "
                 "bounds on decisions need the rows and a kernel object"
             )
-        return np.asarray(self.kernel.diagonal(X), dtype=np.float64)
+        return self_similarity(self.kernel, X)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...solution import Certificate
 from ...solvers.operations import BlockStep, Measure
-from .joint_exact import JointFinish, upper_bounds
+from .joint_exact import UNKNOWNS, JointFinish, upper_bounds
 from .kernel_data import CERTIFY_VALUES, CpuKernelData
 from .machine import whole
 from .row_cache import RowCache
@@ -30,7 +30,9 @@ Vector = NDArray[np.float64]
 BLOCK_ROWS = 1024
 BLOCK_VALUES = 1 << 18  # rows times classes of a block: what its solver keeps in cache
 SLICE_VALUES = 1 << 31  # rows times classes times steps: about 0.2 seconds
-EXACT_WORK = 6e9  # classes times rows³ of a block that is solved exactly
+INTERIOR_WORK = 6e9  # classes times rows³ of a block given to the interior point method
+SLOW = 30  # rounds in which the violation should halve
+LONGEST_PAUSE = 4
 
 
 class JointMachine:
@@ -61,7 +63,8 @@ class JointMachine:
         self.violations = np.zeros(self.rows)
         self.block: Ids = np.empty(0, dtype=np.int64)
         self.block_a: Vector = np.empty((self.classes, 0))
-        self.exact = False
+        self.exact, self.pause = False, _Pause()
+        self.slow_rounds, self.halved = 0, np.inf
         self._kernel: NDArray[Any] | None = None
 
     @property
@@ -89,6 +92,9 @@ class JointMachine:
         gap, quadratic, linear, violation = _core.measure_joint(
             self.outputs, self.a, self.labels, self.costs, self.violations, self.threads
         )
+        if violation <= 0.5 * self.halved:
+            self.slow_rounds, self.halved = 0, violation
+        self.slow_rounds += 1
         dual = -(0.5 * quadratic + linear)
         if not np.isfinite(dual):
             raise FloatingPointError(
@@ -109,21 +115,23 @@ class JointMachine:
             if self.block.size:
                 return True
         kept = self.block[-(self.block_size // 2) :]
-        if self.exact:
+        if self.exact and not self.pause.left:
             kept = self._free_rows()
         violations = self.violations.copy()
         violations[kept] = 0.0
-        want = min(self.block_size - kept.size, self.rows - 1)
+        want = min(max(self.block_size - kept.size, self.block_size // 2), self.rows - 1)
         worst = np.argpartition(-violations, want)[:want]
         self.block = np.concatenate([kept, worst[violations[worst] > 0]])
         return bool(self.violations[self.block].any())
 
     def _free_rows(self) -> Ids:
-        """Return rows that have coefficients between bounds, the worst violators first."""
-        free = (self.a < upper_bounds(self.labels, self.costs, self.classes)).sum(axis=0) > 1
-        rows = np.flatnonzero(free)
+        """Return rows with coefficients between bounds, as many as one Newton step can take."""
+        assert self.cache is not None
+        moves = (self.a < upper_bounds(self.labels, self.costs, self.classes)).sum(axis=0) - 1
+        rows = np.flatnonzero(moves > 0)
         rows = rows[np.argsort(-self.violations[rows], kind="stable")]
-        return rows[: self.block_size // 2]
+        rows = rows[np.cumsum(moves[rows]) <= UNKNOWNS]
+        return rows[: self.cache.owner.size - self.block_size // 2]
 
     def load_rows(self) -> bool:
         """Fetch some of the kernel rows that the moves need; return True while some are missing."""
@@ -171,13 +179,29 @@ class JointMachine:
         return float((np.abs(self.a) @ root).max() * root.max() * np.finfo(np.float64).eps)
 
     def solve_block_exactly(self, tolerance: float) -> BlockStep:
-        """Solve the block's own problem, or that of its worst rows, by Newton steps."""
+        """Solve the block by Newton steps, if they have not lately been in vain."""
         self.exact = True
-        rows = self._exact_rows()
+        if self.pause.goes_on():
+            return BlockStep(0, exhausted=True)
+        tolerance = max(tolerance, self._rounding())
+        central = self.whole or self.slow_rounds >= SLOW
+        rows = self._exact_rows(central)
+        finish = self._finish(rows)
+        violation = finish.newton(tolerance)
+        if violation > tolerance and central:
+            self.slow_rounds = 0
+            finish.interior(self.stop)
+            violation = finish.newton(tolerance)
+        self.block_a[:, rows] = finish.a
+        self.pause.after(success=violation <= tolerance)
+        return BlockStep(finish.steps, exhausted=violation > tolerance)
+
+    def _finish(self, rows: Ids) -> JointFinish:
+        """Return the exact solver for some rows of the block, with kernel values in float64."""
         block = self.block[rows]
         kernel = np.zeros((rows.size, _core.padded(rows.size)))
         self.source.restrict(block, np.float64).square_into(block, kernel)
-        finish = JointFinish(
+        return JointFinish(
             kernel,
             self.diagonal[block],
             self._gradient_in_block()[:, rows],
@@ -185,9 +209,6 @@ class JointMachine:
             self.labels[block],
             self.costs[block],
         )
-        violation = finish.run(max(tolerance, self._rounding()), self.stop)
-        self.block_a[:, rows] = finish.a
-        return BlockStep(finish.steps, exhausted=violation > tolerance)
 
     def _gradient_in_block(self) -> Vector:
         """Return the gradient with the block's moves so far, which the outputs do not know yet."""
@@ -195,11 +216,11 @@ class JointMachine:
         moves = self.block_a - self.a[:, self.block]
         return np.asarray(self._block_gradient() + moves @ self._kernel[:, : self.block.size])
 
-    def _exact_rows(self) -> Ids:
-        """Return those rows of the block that one exact step can afford, free ones first."""
+    def _exact_rows(self, central: bool) -> Ids:
+        """Return the rows of the block to solve for: as many as an interior point can afford."""
         paid = np.flatnonzero(self.costs[self.block] > 0)
-        limit = int((EXACT_WORK / self.classes) ** (1 / 3))
-        if paid.size <= limit:
+        limit = int((INTERIOR_WORK / self.classes) ** (1 / 3))
+        if not central or paid.size <= limit:
             return paid
         violations = self.violations[self.block[paid]]
         return np.sort(paid[np.argsort(-violations, kind="stable")[:limit]])
@@ -222,6 +243,26 @@ class JointMachine:
     def take_back(self) -> bool:
         """Return False: no rows were set aside."""
         return False
+
+
+class _Pause:
+    """How long to go without an attempt that failed: longer each time."""
+
+    def __init__(self) -> None:
+        self.length = self.left = 0
+
+    def goes_on(self) -> bool:
+        """Return whether to go without it once more."""
+        self.left -= 1
+        if self.left >= 0:
+            return True
+        self.left = 0
+        return False
+
+    def after(self, *, success: bool) -> None:
+        """Take in how an attempt went."""
+        self.length = 0 if success else min(2 * self.length + 1, LONGEST_PAUSE)
+        self.left = self.length
 
 
 class CpuJointData:

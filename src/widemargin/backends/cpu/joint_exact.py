@@ -23,13 +23,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ... import _core
 from .joint_interior import interior_point
 
-__all__ = ["JointFinish", "upper_bounds"]
+__all__ = ["UNKNOWNS", "JointFinish", "upper_bounds"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-PATIENCE = 3  # rounds in which the violation should halve
+PATIENCE = 4  # rounds in which the violation should halve
 UNKNOWNS = 2048  # of one Newton step
+SHARES = 0.5 ** np.arange(8)  # of a Newton step, tried if the whole one meets bounds
 
 
 def upper_bounds(labels: Ids, costs: Vector, classes: int) -> Vector:
@@ -65,21 +66,17 @@ class JointFinish:
         self.a, self.gradient = a.copy(), gradient
         self.steps = 0
 
-    def run(self, tolerance: float, stop: Callable[[], object]) -> float:
-        """Solve the block and return the violation left in it; `stop` ends a long run early."""
-        violation = self._newton(tolerance)
-        if violation > tolerance and not stop():
-            linear = self.gradient - self.a @ self.square
-            central = interior_point(self.square, linear, self.upper, stop)
-            if central is not None:
-                move = project(central, self.upper) - self.a
-                if self._change(move) < 0:
-                    self._take(move)
-                violation = self._newton(tolerance)
-        return violation
+    def interior(self, stop: Callable[[], object]) -> None:
+        """Go to the optimum along the central path; `stop` ends the way before."""
+        linear = self.gradient - self.a @ self.square
+        central = interior_point(self.square, linear, self.upper, stop)
+        if central is not None:
+            move = project(central, self.upper) - self.a
+            if self._change(move) < 0:
+                self._take(move)
 
-    def _newton(self, tolerance: float) -> float:
-        """Alternate row steps and Newton steps as long as that makes headway."""
+    def newton(self, tolerance: float) -> float:
+        """Alternate row steps and Newton steps while that helps; return the violation left."""
         best, idle = np.inf, 0
         while True:
             violation = self._burst(tolerance)
@@ -135,12 +132,13 @@ class JointFinish:
         return move
 
     def _best_of(self, move: Vector) -> Vector:
-        """Return the better of the move cut at the first bound and the projected one, or no move."""
+        """Return the best of the move cut at the first bound and shares of it projected."""
         room = self.upper - self.a
         length = np.divide(room, move, out=np.full_like(move, np.inf), where=move > 0).min()
-        cut = np.minimum(min(1.0, float(length)) * move, room)
-        projected = project(self.a + move, self.upper) - self.a
-        return min((cut, projected, np.zeros_like(move)), key=self._change)
+        steps = [np.minimum(min(1.0, float(length)) * move, room), np.zeros_like(move)]
+        if length < 1.0:
+            steps += [project(self.a + s * move, self.upper) - self.a for s in SHARES]
+        return min(steps, key=self._change)
 
 
 def _solve(hessian: Vector, right: Vector) -> Vector:

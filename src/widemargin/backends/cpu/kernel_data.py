@@ -1,5 +1,6 @@
 """The rows of a fit and their kernel, on the CPU: what all machines of one fit share."""
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -28,10 +29,11 @@ __all__ = ["CpuKernelData"]
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-BLOCK = 1024
+BLOCK = 2048
 LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and one to fall
 FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
-SHRINK_SHARE = 0.7
+FLOAT32_LARGEST = 1e24  # kernel value that leaves room for costs and sums
+SHRINK_SHARE = 0.9
 CERTIFY_VALUES = 1 << 26  # kernel values computed between two looks at the keyboard
 
 
@@ -82,11 +84,13 @@ class CpuKernelData:
         """Return the precisions to solve in, one after the other until the certificate holds.
 
         "auto" begins with float32 unless the data are few, or so spread that float32 distances
-        would lose more than about five digits of the exponent.
+        would lose more than about five digits of the exponent, or so large that sums overflow.
         """
         if precision != "auto":
             return (precision,)
-        if self.rows <= FLOAT64_ROWS or self._exponent_error() > 1e-4:
+        if self.rows <= FLOAT64_ROWS or self.diagonal.max() > FLOAT32_LARGEST:
+            return ("float64",)
+        if self._exponent_error() > 1e-4:
             return ("float64",)
         return ("float32", "float64")
 
@@ -98,7 +102,12 @@ class CpuKernelData:
         return spec.gamma * spread * float(np.finfo(np.float32).eps)
 
     def machine(
-        self, problem: Problem, segments: list[Ids], start: Vector, precision: str
+        self,
+        problem: Problem,
+        segments: list[Ids],
+        start: Vector,
+        precision: str,
+        stop: Callable[[], object],
     ) -> CpuMachine:
         """Return the state of a machine over some rows, given as segments of row numbers."""
         ids = segments[0] if len(segments) == 1 else np.concatenate(segments)
@@ -118,6 +127,7 @@ class CpuKernelData:
             outputs=self.outputs_at(ids, ids, problem.coefficients(start), precision),
             block_size=block_size,
             threads=self.threads,
+            stop=stop,
             shrinker=self._smaller_view if len(opened) == 1 else None,
         )
 
@@ -147,7 +157,9 @@ class CpuKernelData:
     def _cache(self, source: Source) -> RowCache:
         row_bytes = _core.padded(source.columns.size) * source.dtype.itemsize
         share = self.budget // 2 * source.columns.size // self.columns_in_use
-        return RowCache(source, self.rows, int(max(LEAST_BLOCK, min(self.rows, share // row_bytes))))
+        return RowCache(
+            source, self.rows, int(max(LEAST_BLOCK, min(self.rows, share // row_bytes)))
+        )
 
     def release(self) -> None:
         """Forget all kernel rows."""

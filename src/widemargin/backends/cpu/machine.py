@@ -1,5 +1,6 @@
 """One kernel machine on the CPU: the state behind the block operations of the solvers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,10 +91,11 @@ class CpuMachine:
         outputs: Vector,
         block_size: int,
         threads: int,
+        stop: Callable[[], object],
         shrinker: Any = None,
     ) -> None:
         self.problem, self.source, self.diagonal = problem, source, diagonal
-        self.threads = threads
+        self.threads, self.stop = threads, stop
         self.block_size, self.shrinker = block_size, shrinker
         self.start, self.base_outputs = start.copy(), outputs
         self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
@@ -267,6 +269,7 @@ class CpuMachine:
             view.upper[block],
             view.group[block],
             tolerance * self._scale,
+            self.stop,
         )
         return BlockStep(iterations, exhausted=False)
 

@@ -10,6 +10,8 @@ Paper       J. More, G. Toraldo, On the solution of large quadratic programming 
             projected gradient.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -32,6 +34,7 @@ def finish_block(
     upper: Vector,
     group: NDArray[np.int8],
     tolerance: float,
+    stop: Callable[[], object],
 ) -> tuple[Vector, int]:
     """Return the block's optimal variables and the number of steps taken.
 
@@ -45,6 +48,8 @@ def finish_block(
         State of the block's variables.
     tolerance : float
         Largest violation to leave inside the block.
+    stop : function
+        Asked between rounds; what is returned then is only a better point.
     """
     size, width = x.size, kernel.shape[1]
     groups = int(group.max()) + 1
@@ -60,7 +65,7 @@ def finish_block(
         )
         gradient = gradient + kernel[:, :size] @ (x - before)
         steps += taken
-        if violation <= tolerance:
+        if violation <= tolerance or stop():
             break
         free = np.flatnonzero((x > lower) & (x < upper))
         if free.size < 2:

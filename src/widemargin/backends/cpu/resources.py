@@ -1,6 +1,8 @@
 """How many cores and how much memory this process may use."""
 
 import os
+from math import inf
+from numbers import Real
 from pathlib import Path
 
 from ... import _core
@@ -91,6 +93,6 @@ def memory_budget(memory_limit: int | float | str | None) -> int:
 
 
 def _positive(size: float, found: object) -> int:
-    if not size > 0:
-        raise ValueError(f"memory_limit must be positive, found {found!r}")
+    if not isinstance(size, Real) or isinstance(size, bool) or not 0 < size < inf:
+        raise ValueError(f"memory_limit must be a positive number of bytes, found {found!r}")
     return int(size)

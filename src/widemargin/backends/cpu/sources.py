@@ -105,15 +105,15 @@ class NativeSource:
         self.dtype = np.dtype(dtype)
         if like is None:
             of_products = spec.kind.name not in ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")
-            share = _share_of_nonzeros(X)
-            self.rows = open_rows(X)
+            self.share = share = _share_of_nonzeros(X)
+            self._opened = {"given": open_rows(X)}
             self.sparse = of_products and share < SPARSE_BELOW
             self.dear = X.shape[1] * (2.0 * share if self.sparse else 1.0) > DEAR_ENTRIES
             centred = spec.kind.name == "RBF" and not self.sparse and not is_sparse(X)
             self.centre = X.mean(axis=0, dtype=np.float64) if centred else None
         else:
-            self.rows, self.sparse, self.centre = like.rows, like.sparse, like.centre
-            self.dear = like.dear
+            self._opened, self.sparse, self.centre = like._opened, like.sparse, like.centre
+            self.dear, self.share = like.dear, like.share
         self.columns = np.arange(X.shape[0]) if columns is None else columns
         self._panels: Any = None
 
@@ -121,26 +121,43 @@ class NativeSource:
     def panels(self) -> Any:
         """The packed columns."""
         if self._panels is None:
-            make = _core.Panels32 if self.dtype == np.float32 else _core.Panels64
-            self._panels = make(
-                self.rows,
-                self.columns,
-                int(self.spec.kind),
-                self.spec.gamma,
-                self.spec.coef0,
-                self.spec.degree,
-                self.centre,
-                self.sparse,
-                self._packed_size() <= self.pack_limit,
-                self.threads,
-            )
+            stored = self._packed_size() <= self.pack_limit
+            self._panels = self._pack(self.rows, self.columns, stored)
         return self._panels
+
+    def _pack(self, rows: Any, columns: Ids, stored: bool) -> Any:
+        make = _core.Panels32 if self.dtype == np.float32 else _core.Panels64
+        return make(
+            rows,
+            columns,
+            int(self.spec.kind),
+            self.spec.gamma,
+            self.spec.coef0,
+            self.spec.degree,
+            self.centre,
+            self.sparse,
+            stored,
+            self.threads,
+        )
+
+    @property
+    def rows(self) -> Any:
+        """The data as the core sees it: where most entries are zero, packed once as entries."""
+        if not self.sparse or self._entries_size(self.X.shape[0]) > self.pack_limit:
+            return self._opened["given"]
+        name = self.dtype.name
+        if name not in self._opened:
+            self._opened[name] = self._pack(self._opened["given"], np.arange(self.X.shape[0]), True)
+            self._opened[name] = self._opened[name].as_rows()
+        return self._opened[name]
 
     def _packed_size(self) -> int:
         if not self.sparse:
             return int(self.columns.size * self.X.shape[1] * self.dtype.itemsize)
-        entries = _share_of_nonzeros(self.X) * self.columns.size * self.X.shape[1]
-        return int(entries * (self.dtype.itemsize + 4))
+        return self._entries_size(self.columns.size)
+
+    def _entries_size(self, rows: int) -> int:
+        return int(self.share * rows * self.X.shape[1] * (self.dtype.itemsize + 4))
 
     def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
         """Write the kernel row of ids[i] to arena[slots[i]]."""
@@ -167,7 +184,7 @@ class NativeSource:
 
     def diagonal(self) -> Floats:
         """Return k(z, z) for every row of the data."""
-        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+        return self_similarity(self.kernel, self.X)
 
     def on_threads(self, threads: int) -> "NativeSource":
         """Return the source for use by that many threads."""
@@ -240,12 +257,15 @@ class GramSource(_BlockSource):
 
     def __init__(self, gram: Floats, dtype: Any, columns: Ids | None = None) -> None:
         self.gram, self.dtype = gram, np.dtype(dtype)
-        self.columns = np.arange(gram.shape[0]) if columns is None else columns
-        self.whole = columns is None
+        every = np.arange(gram.shape[0])
+        self.columns = every if columns is None else columns
+        self.whole = np.array_equal(self.columns, every)
 
     def block(self, ids: Ids, columns: Ids) -> Floats:
         """Return a block of the matrix."""
-        return self.gram[ids] if self.whole else self.gram[ids[:, None], columns]
+        if self.whole and columns is self.columns:
+            return self.gram[ids]
+        return self.gram[ids[:, None], columns]
 
     def diagonal(self) -> Floats:
         """Return the diagonal of the matrix."""
@@ -269,11 +289,24 @@ class FunctionSource(_BlockSource):
 
     def diagonal(self) -> Floats:
         """Return k(z, z) for every row of the data."""
-        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+        return self_similarity(self.kernel, self.X)
 
     def restrict(self, columns: Ids, dtype: Any = None) -> "FunctionSource":
         """Return the source with other columns, and perhaps another precision."""
         return FunctionSource(self.X, self.kernel, self.dtype if dtype is None else dtype, columns)
+
+
+def self_similarity(kernel: Kernel, X: Any) -> Floats:
+    """Return k(z, z) of every row in float64.
+
+    In parts: float32 rows converted all at once would take twice the memory of the data.
+    """
+    if kernel.accepts_objects:
+        return np.asarray(kernel.diagonal(X), dtype=np.float64)
+    values = np.empty(X.shape[0])
+    for part in row_parts(X.shape[0], X.shape[1]):
+        values[part] = kernel.diagonal(X[part].astype(np.float64, copy=False))
+    return values
 
 
 def count_rows(X: Any) -> int:

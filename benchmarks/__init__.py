@@ -1,0 +1,1 @@
+"""Comparisons with other libraries in which agreement comes before speed."""

@@ -1,0 +1,82 @@
+// The pair `index:value` as almost all of them are written, read at one glance: up to eight digits,
+// a colon, and a number with at most fifteen digits and no exponent, all in sixteen characters.
+//
+// Bit k of a mask tells something about character k. The next pair can begin to be read as soon as
+// the first blank is found; where the words of this pair end follows from the masks by a few
+// operations without any branch, so that a mixture of short and long, whole and fractional numbers
+// costs no mispredicted jumps.
+#pragma once
+#include "data/number_text.hpp"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace widemargin {
+
+struct UsualPair {
+    bool valid = false;
+    bool ends_line = false;
+    int length = 0;  // up to the blank or newline behind it
+    std::uint64_t index = 0;
+    double value = 0;
+};
+
+#ifdef __SSE2__
+
+// The digits [first, last) of the text, at most eight.
+inline std::uint64_t digits_between(const char* text, unsigned first, unsigned last) {
+    std::uint64_t word;
+    std::memcpy(&word, text + first, 8);
+    word ^= 0x3030303030303030;
+    const unsigned missing = 8 - (last - first);  // 8 if there are none
+    return digits_value((word << (4 * missing)) << (4 * missing));
+}
+
+[[gnu::always_inline]] inline UsualPair read_usual_pair(const char* text) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+    const auto is = [&](char c) {
+        return unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c))));
+    };
+    const auto at_most = [](__m128i y, char c) {
+        return unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(y, _mm_set1_epi8(c)), y)));
+    };
+    const auto lowest = [](unsigned mask) { return mask & (0u - mask); };
+    constexpr unsigned beyond = 1u << 16;
+    const unsigned end = lowest(at_most(x, ' ') | beyond);
+    // What is no digit: a colon, a minus behind it, a point and the end, and nothing else.
+    unsigned others = beyond | (0xffff & ~at_most(_mm_sub_epi8(x, _mm_set1_epi8('0')), 9));
+    const unsigned colon = lowest(others);
+    const unsigned minus = (colon << 1) & is('-');
+    others ^= colon | minus;
+    const unsigned whole_end = lowest(others);
+    const unsigned point = whole_end & is('.');
+    others ^= point;
+    const unsigned end_at = unsigned(std::countr_zero(end));
+    const unsigned colon_at = unsigned(std::countr_zero(colon));
+    const unsigned value_at = colon_at + 1 + (minus != 0);
+    const unsigned whole_end_at = unsigned(std::countr_zero(whole_end));
+    const unsigned fraction_at = whole_end_at + (point != 0);
+    const unsigned whole = whole_end_at - value_at, fraction = end_at - fraction_at;
+    const bool valid = (colon & is(':')) && end == lowest(others) && end != beyond &&
+                       colon_at - 1 < 8 && whole <= 8 && fraction <= 8 && whole + fraction - 1 < 15;
+    if (!valid) return {};
+    std::uint64_t mantissa = digits_between(text, value_at, whole_end_at);
+    double size = double(std::int64_t(mantissa));
+    if (fraction) {
+        mantissa = mantissa * whole_powers[fraction] + digits_between(text, fraction_at, end_at);
+        size = double(std::int64_t(mantissa)) / exact_powers[fraction];
+    }
+    return {true, (end & is('\n')) != 0, int(end_at), digits_between(text, 0, colon_at),
+            with_sign(size, minus != 0)};
+}
+
+#else
+
+inline UsualPair read_usual_pair(const char*) {
+    return {};
+}
+
+#endif
+
+}  // namespace widemargin

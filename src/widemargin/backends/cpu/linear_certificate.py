@@ -1,0 +1,102 @@
+"""The certificate of a linear machine: objectives, gap, and where the optimal bias can lie.
+
+For weights w, bias b and any feasible dual variables u_i = costs_i p_i, with v = Xᵀu, ::
+
+    primal  penalty(w, b) + tilt b + sum of costs_i loss(t_i, w.x_i + b)
+    dual    sum of costs_i (p_i t_i − conjugate(p_i)) − sum over features of
+            max(0, |v_k| − l1)² / (2 l2)
+
+enclose the optimum. Without an l2 penalty |v_k| <= l1 must hold, and with a free bias
+sum of u_i = tilt; the dual variables are made to obey before anything is computed.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...problem import LinearProblem
+from ...solution import Certificate
+from .linear_machine import LinearPoint, balancing_shift, dual_bound
+from .linear_rows import LinearRows
+
+__all__ = ["certify_linear"]
+
+Vector = NDArray[np.float64]
+
+
+def certify_linear(
+    data: LinearRows, problem: LinearProblem, point: LinearPoint
+) -> tuple[LinearPoint, Certificate]:
+    """Return the point with feasible dual variables, and its certificate in float64."""
+    d, x, costs = data.features, point.x, problem.costs
+    l1, l2 = problem.penalties(d)
+    free = problem.bias and l1[-1] == 0 and l2[-1] == 0
+    assert point.shares is not None
+    shares = _balanced(point.shares, problem) if free else point.shares
+    bias = float(x[-1]) if problem.bias else 0.0
+    outputs = np.empty(data.count)
+    data.times(np.ascontiguousarray(x[:d]), bias, outputs)
+    dual_variables = costs * shares
+    v = data.transposed(dual_variables)
+    if problem.bias:
+        v = np.append(v, 0.0 if free else float(dual_variables.sum()) - problem.tilt)
+    hard = (l2 == 0) & (l1 > 0)
+    largest = float((np.abs(v[hard]) / l1[hard]).max(initial=0.0))
+    if largest > 1:
+        shares, v = shares / largest, v / largest
+    loss = float(costs @ problem.loss.value(outputs, problem.targets))
+    primal = float(l1 @ np.abs(x) + 0.5 * (l2 * x) @ x) + problem.tilt * bias + loss
+    dual = dual_bound(l1, l2, v, float(costs @ problem.loss.dual(shares, problem.targets)))
+    rest = v - l2 * x
+    off = np.where(x != 0, np.abs(rest - l1 * np.sign(x)), np.maximum(np.abs(rest) - l1, 0.0))
+    rows_off = problem.loss.violation(outputs, problem.targets, shares)[costs > 0]
+    span = _bias_range(data, problem, outputs, bias, primal - dual) if free else (bias, bias)
+    certificate = Certificate(
+        primal=primal,
+        dual=dual,
+        violation=max(float(off.max(initial=0.0)), float(rows_off.max(initial=0.0))),
+        multipliers=(bias,),
+        multiplier_range=(span,),
+    )
+    return LinearPoint(x, shares), certificate
+
+
+def _balanced(shares: Vector, problem: LinearProblem) -> Vector:
+    """Return shares, moved a little towards zero or their bounds, whose sum is the tilt."""
+    costs = problem.costs
+    dual = costs * shares
+    up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
+    excess = up - down - problem.tilt
+    if excess > 0:
+        return np.where(shares > 0, shares * max(0.0, 1.0 - excess / up), shares)
+    if down > 0:
+        return np.where(shares < 0, shares * max(0.0, 1.0 + excess / down), shares)
+    room = float(costs.sum()) - up  # one class: all shares lie between 0 and 1
+    return shares + (1.0 - shares) * (-excess / room) if room > 0 else shares
+
+
+def _bias_range(
+    data: LinearRows, problem: LinearProblem, outputs: Vector, bias: float, gap: float
+) -> tuple[float, float]:
+    """Return where the optimal bias must lie.
+
+    The optimal weights are within sqrt(2 gap / l2), so no output is further than that times ||x_i||
+    from the optimal one. The best bias falls as outputs rise; so moving all of them up, and down,
+    by as much encloses it.
+    """
+    if problem.l2 <= 0:
+        return -np.inf, np.inf
+    reach = np.sqrt(2.0 * max(gap, 0.0) / problem.l2 * data.norms())
+    widest, total = float(reach.max(initial=0.0)), float(problem.costs.sum())
+    samples = _core.samples(problem.targets, problem.costs, None)
+    ones = np.ones(data.count)
+    loss = (problem.loss.kind, problem.loss.epsilon, 0.0)
+
+    def best(moved: Vector) -> float:
+        def along(at: float) -> tuple[float, float, float]:
+            return _core.along_ray(samples, *loss, moved, ones, at, data.threads)
+
+        return balancing_shift(along, problem.tilt, total, max(widest, 1e-12))
+
+    low, high = best(outputs + reach), best(outputs - reach)
+    return bias + min(low, 0.0) - 1e-12, bias + max(high, 0.0) + 1e-12

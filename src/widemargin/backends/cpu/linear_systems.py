@@ -1,0 +1,178 @@
+"""Newton directions of a linear machine: how to solve (L + Xᵀ H X) move = −gradient.
+
+X has a constant feature for the bias here, H holds the curvature of the rows, most of which are
+zero for a hinge, and L the l2 penalties. Four ways, by shape:
+
+- few features: the Gram matrix in one pass over the rows, Cholesky;
+- few curved rows: the matrix of their dot products, by the Woodbury identity, Cholesky;
+- many of both: conjugate gradients, preconditioned by the diagonal;
+- with an l1 penalty: coordinate descent on the Gram matrix, then Cholesky on the support found.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ... import _core
+from .linear_rows import LinearRows
+
+__all__ = ["FEW_FEATURES", "direction", "penalised_direction"]
+
+Vector = NDArray[np.float64]
+
+FEW_FEATURES = 1500
+FEW_ROWS = 1500
+SWEEPS_WORK = 1e8
+CG_STEPS = 250
+LEAST_RIDGE = 1e-12
+
+
+def direction(
+    rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector, curved: int, accuracy: float
+) -> Vector:
+    """Return the Newton direction without l1 penalties.
+
+    Parameters
+    ----------
+    rows : LinearRows
+        Data.
+    curvature, gradient, l2 : array
+        Of each row; of each coefficient (the last is the bias if there is one more than features).
+    curved : int
+        Rows with a curvature that is not zero.
+    accuracy : float
+        Share of the gradient that conjugate gradients may leave.
+    """
+    few_rows = curved <= FEW_ROWS and bool((l2[: rows.features] > 0).all())
+    if rows.features <= FEW_FEATURES and not (few_rows and curved < rows.features // 2):
+        return _by_features(rows, curvature, gradient, l2)
+    if few_rows:
+        return _by_rows(rows, curvature, gradient, l2)
+    return _by_conjugate_gradients(rows, curvature, gradient, l2, accuracy)
+
+
+def hessian_of(rows: LinearRows, curvature: Vector, l2: Vector) -> Vector:
+    """Return L + Xᵀ H X."""
+    size = l2.size
+    hessian = np.ascontiguousarray(rows.gram(curvature)[:size, :size])
+    diagonal = np.einsum("ii->i", hessian)
+    diagonal += l2
+    return hessian
+
+
+def solve_positive(matrix: Vector, right: Vector) -> Vector:
+    """Solve a positive (semi)definite system; what rounding made indefinite gets a small ridge."""
+    diagonal = np.diagonal(matrix).copy()
+    empty = diagonal <= 0
+    diagonal[empty] = max(float(diagonal.max(initial=0.0)), 1.0)
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = matrix * scale[:, None] * scale
+    ridge = 0.0
+    at = np.einsum("ii->i", scaled)
+    at[empty] += 1.0
+    while True:
+        try:
+            factor = cho_factor(scaled + ridge * np.eye(scale.size), lower=True, overwrite_a=True)
+            return np.asarray(scale * cho_solve(factor, scale * right))
+        except LinAlgError:
+            ridge = max(100.0 * ridge, 1e-14)
+
+
+def _by_features(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
+    return solve_positive(hessian_of(rows, curvature, l2), -gradient)
+
+
+def _by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
+    """Solve for z = H (X m + n), of which there is one for each curved row.
+
+    The weights then move by m = −L⁻¹(g + Xᵀz), so that (H⁻¹ + X L⁻¹ Xᵀ) z = n − X L⁻¹ g, and the
+    move n of the bias follows from its own row of the system, l2 n + sum z = −(its gradient).
+    """
+    d = rows.features
+    ids = np.flatnonzero(curvature)
+    chosen = rows.taken(ids)
+    inverse = 1.0 / l2[:d]
+    weighted: Any = (
+        chosen.multiply(inverse).tocsr() if hasattr(chosen, "multiply") else (chosen * inverse)
+    )
+    products = weighted @ chosen.T
+    dense = products.toarray() if hasattr(products, "toarray") else products
+    system = np.asarray(dense, dtype=np.float64)
+    np.einsum("ii->i", system)[:] += 1.0 / curvature[ids]
+    right = -np.asarray(weighted @ gradient[:d], dtype=np.float64)
+    if l2.size == d:
+        z = solve_positive(system, right) if ids.size else right
+        return -inverse * (gradient + np.asarray(chosen.T @ z))
+    both = solve_positive(system, right)
+    ones = solve_positive(system, np.ones(ids.size))
+    bend = float(l2[d] + ones.sum())
+    shift = -(float(gradient[d]) + float(both.sum())) / bend if bend > 0 else 0.0
+    z = both + shift * ones
+    return np.append(-inverse * (gradient[:d] + np.asarray(chosen.T @ z)), shift)
+
+
+def _by_conjugate_gradients(
+    rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector, accuracy: float
+) -> Vector:
+    """Solve roughly; every step is one pass over the curved rows."""
+    d, size = rows.features, l2.size
+    diagonal = l2.copy()
+    diagonal[:d] += rows.weighted_squares(curvature)
+    diagonal[d:] += curvature.sum()
+    inverse = 1.0 / np.maximum(diagonal, LEAST_RIDGE)
+    move = np.zeros(size)
+    residual = -gradient
+    along = inverse * residual
+    strength = float(residual @ along)
+    enough = accuracy**2 * strength
+    for _ in range(CG_STEPS):
+        bias = float(along[d]) if size > d else 0.0
+        bent = rows.curvature_times(curvature, along[:d], bias)[:size] + l2 * along
+        bend = float(along @ bent)
+        if bend <= 0:
+            break
+        length = strength / bend
+        move += length * along
+        residual -= length * bent
+        whitened = inverse * residual
+        before, strength = strength, float(residual @ whitened)
+        if strength <= enough:
+            break
+        along = whitened + (strength / before) * along
+    return move
+
+
+def penalised_direction(
+    rows: LinearRows, curvature: Vector, gradient: Vector, x: Vector, l1: Vector, l2: Vector
+) -> Vector:
+    """Return the minimiser of the quadratic model with the l1 penalties."""
+    hessian = hessian_of(rows, curvature, l2)
+    diagonal = np.einsum("ii->i", hessian)
+    diagonal += LEAST_RIDGE * max(float(diagonal.max(initial=0.0)), LEAST_RIDGE)
+    move, product = np.zeros(x.size), np.zeros(x.size)
+    sweeps = max(1, int(SWEEPS_WORK / x.size**2))
+    _core.descend_quadratic(hessian, gradient, x, l1, move, product, 1e-12, min(sweeps, 1000))
+    return _polished(hessian, gradient, x, l1, move)
+
+
+def _polished(hessian: Vector, gradient: Vector, x: Vector, l1: Vector, move: Vector) -> Vector:
+    """Return the exact minimiser on the support that coordinate descent found, if it is better."""
+    support = np.flatnonzero((x + move != 0) | (l1 == 0))
+    if support.size == 0:
+        return move
+    signs = np.sign((x + move)[support])
+    rest = np.setdiff1d(np.arange(x.size), support)
+    base = np.zeros(x.size)
+    base[rest] = -x[rest]
+    pull = gradient[support] + hessian[np.ix_(support, rest)] @ base[rest] + l1[support] * signs
+    exact = base.copy()
+    exact[support] = solve_positive(hessian[np.ix_(support, support)], -pull)
+    same = (np.sign((x + exact)[support]) == signs) | (l1[support] == 0)
+
+    def value(candidate: Vector) -> float:
+        curve = 0.5 * float(candidate @ (hessian @ candidate))
+        return float(gradient @ candidate) + curve + float(l1 @ np.abs(x + candidate))
+
+    return exact if bool(same.all()) and value(exact) <= value(move) else move

@@ -1,0 +1,181 @@
+"""Bytes to read from: paths, descriptors and file objects, decompressed by what they contain."""
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+__all__ = ["PlainBytes", "Source", "TextBlocks", "open_source", "source_name"]
+
+# A path, a file descriptor, or an object with a method ``read`` that returns bytes.
+Source: TypeAlias = "str | os.PathLike[str] | int | Any"
+
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+LONGEST_MAGIC = max(map(len, MAGIC))
+
+
+def source_name(source: Source) -> str:
+    """Return what to call a source in a message."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    if isinstance(source, int):
+        return f"file descriptor {source}"
+    return str(getattr(source, "name", f"the {type(source).__name__}"))
+
+
+@contextmanager
+def open_source(source: Source) -> Iterator[Any]:
+    """Open a source for reading, decompressed if it begins like gzip, bzip2, xz or zstd.
+
+    Parameters
+    ----------
+    source : str, os.PathLike, int or file object
+        A path, a file descriptor, or an object whose ``read`` returns bytes; the last two are left
+        open.
+
+    Yields
+    ------
+    object
+        Its ``read(size)`` returns bytes. Damaged compressed data raise ValueError there.
+    """
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb", buffering=0) as file:
+            yield _decompressed(file, source_name(source))
+    elif isinstance(source, int):
+        with open(source, "rb", buffering=0, closefd=False) as file:
+            yield _decompressed(file, source_name(source))
+    elif hasattr(source, "read"):
+        yield _decompressed(source, source_name(source))
+    else:
+        raise TypeError(
+            f"expected a path, a file descriptor or a binary file object, found {source!r}"
+        )
+
+
+def _decompressed(file: Any, name: str) -> Any:
+    begun = file.read(LONGEST_MAGIC)
+    if isinstance(begun, str):
+        raise TypeError(f"{name} is opened as text; open it in binary mode, 'rb'")
+    while begun and len(begun) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(begun))):
+        begun += more
+    raw = PlainBytes(begun or b"", file)
+    kind = next((kind for magic, kind in MAGIC.items() if raw.begun.startswith(magic)), None)
+    if kind is None:
+        return raw
+    buffered = io.BufferedReader(raw, 1 << 18)
+    readers = {"gzip": gzip.GzipFile, "bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
+    if kind in readers:
+        opened: Any = gzip.GzipFile(fileobj=buffered) if kind == "gzip" else readers[kind](buffered)
+    else:
+        opened = _zstd_reader(buffered, name)
+    return _Decompressed(opened, name, kind)
+
+
+def _zstd_reader(file: Any, name: str) -> Any:
+    try:
+        return importlib.import_module("compression.zstd").ZstdFile(file)  # Python 3.14
+    except ImportError:
+        pass
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        raise ImportError(
+            f"{name} is compressed with zstd, which this Python cannot read; "
+            "pip install 'widemargin[io]', or decompress it with `zstd -d`"
+        ) from None
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+
+
+class PlainBytes(io.RawIOBase):
+    """A file of which the first bytes have been read already."""
+
+    def __init__(self, begun: bytes, file: Any) -> None:
+        self.begun, self.file = begun, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        if self.begun:
+            count = min(len(view), len(self.begun))
+            view[:count] = self.begun[:count]
+            self.begun = self.begun[count:]
+            return count
+        if hasattr(self.file, "readinto"):
+            return int(self.file.readinto(view) or 0)
+        data = self.file.read(len(view)) or b""
+        view[: len(data)] = data
+        return len(data)
+
+
+class _Decompressed(io.RawIOBase):
+    """A decompressing reader whose errors are told in one sentence."""
+
+    def __init__(self, file: Any, name: str, kind: str) -> None:
+        self.file, self.name, self.kind = file, name, kind
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return int(self.file.readinto(buffer))
+        except OSError as error:
+            if error.errno is not None:  # the disk, not the data
+                raise
+            raise self._damaged(error) from error
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            raise self._damaged(error) from error
+        except Exception as error:
+            if type(error).__name__ == "ZstdError":  # its module may not be there
+                raise self._damaged(error) from error
+            raise
+
+    def _damaged(self, error: Exception) -> ValueError:
+        return ValueError(f"{self.name} is damaged or incomplete {self.kind} data: {error}")
+
+
+class TextBlocks:
+    """Blocks of whole lines of a stream, each in the same buffer.
+
+    Attributes
+    ----------
+    buffer : bytearray
+        Holds the block, and perhaps the beginning of the next one behind it.
+    """
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self.stream = stream
+        self.buffer = bytearray(size)
+        self.filled = 0
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the size of each block in the buffer; the last may lack its newline."""
+        while True:
+            with memoryview(self.buffer) as view:
+                count = self.stream.readinto(view[self.filled :])
+            self.filled += count
+            if count and self.filled < len(self.buffer):
+                continue
+            end = self.buffer.rfind(b"\n", 0, self.filled) + 1 if count else self.filled
+            if end:
+                yield end
+                rest = self.buffer[end : self.filled]
+                self.buffer[: len(rest)] = rest
+                self.filled = len(rest)
+            elif count:  # one line fills the buffer
+                self.buffer = self.buffer + bytearray(len(self.buffer))
+            if not count:
+                return

@@ -1,0 +1,103 @@
+"""What a backend must be able to do for the solvers of linear machines.
+
+As with `operations`, a solver never sees an array, and what takes long is cut into parts between
+which the backend calls `pause`; the solver sets it to look at the clock.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+__all__ = ["DescentOperations", "LinearMeasure", "NewtonOperations"]
+
+
+@dataclass(frozen=True)
+class LinearMeasure:
+    """Where the current point stands.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        Objectives of the true problem, and their distance with what an unbalanced bias may add.
+    rounding : float
+        The part of the gap that comes from rounding the kinks of the loss off.
+    violation : float
+        Largest violation of the optimality conditions.
+    curved : int
+        Rows on the rounded kinks: those with a second derivative.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    rounding: float
+    violation: float
+    curved: int
+
+    @property
+    def unsolved(self) -> float:
+        """The part of the gap that comes from not having solved the rounded problem."""
+        return self.gap - self.rounding
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the larger objective."""
+        scale = max(abs(self.primal), abs(self.dual))
+        return self.gap / scale if scale > 0 else 0.0
+
+
+class NewtonOperations(Protocol):
+    """A linear machine whose rounded problem Newton steps solve."""
+
+    pause: Callable[[], None]
+    rows: int
+    smooth: bool
+    width: float
+
+    def measure(self) -> LinearMeasure:
+        """Return where the point stands, having formed all gradients there."""
+        ...
+
+    def step(self) -> bool:
+        """Make a Newton step with a line search; return False if nothing was gained."""
+        ...
+
+    def narrow(self, factor: float) -> None:
+        """Round the kinks off less, around the dual variables of the present point."""
+        ...
+
+    def coarser(self, step: int) -> Self:
+        """Return the machine of every step-th row, at the same point."""
+        ...
+
+    def start_at(self, other: Self) -> None:
+        """Go to the point of another machine and take its width."""
+        ...
+
+
+class DescentOperations(Protocol):
+    """A linear machine whose dual variables move one at a time."""
+
+    pause: Callable[[], None]
+    rows: int
+    active: int
+
+    def epoch(self) -> float:
+        """Visit all active rows in random order; return the largest violation met."""
+        ...
+
+    def measure(self) -> LinearMeasure:
+        """Return where the point stands, over all rows."""
+        ...
+
+    def set_aside(self) -> None:
+        """Drop rows whose variables rest safely at their bounds (shrinking)."""
+        ...
+
+    def take_back(self) -> bool:
+        """Work on all rows again; return False if none had been set aside."""
+        ...
+
+    def point(self) -> Any:
+        """Return the point reached."""
+        ...
