@@ -44,8 +44,8 @@ base-is-given:
 data-is-given:
 	@test -d '$(DATA)' || { echo "make bench needs DATA=folder, the folder of the data sets"; exit 1; }
 
-clean:  ## remove what was built, and .venv
-	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove what was built or made, and .venv
+	rm -rf build demo dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

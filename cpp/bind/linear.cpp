@@ -113,6 +113,14 @@ void row_norms(const DataRows& rows, Index first, Index last, Index offset, Inde
     hot().linear.row_norms(rows.view, range, norms.data(), threads);
 }
 
+double solve_positive(In2<double> matrix, Out2<double> right, int threads) {
+    require(matrix.shape(0) == matrix.shape(1) && right.shape(1) == matrix.shape(0),
+            "a square matrix, and right sides as rows");
+    nb::gil_scoped_release release;
+    return hot().linear.solve_positive(matrix.data(), Index(matrix.shape(0)), right.data(),
+                                       Index(right.shape(0)), threads);
+}
+
 Index descend_quadratic(In2<double> hessian, In1<double> gradient, In1<double> x, In1<double> l1,
                         Out1<double> move, Out1<double> product, double share, Index sweeps) {
     const auto size = gradient.shape(0);
@@ -173,6 +181,8 @@ void bind_linear(nb::module_& m) {
           nb::arg("threads"));
     m.def("row_norms", row_norms, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
           nb::arg("offset"), nb::arg("step"), nb::arg("norms").noconvert(), nb::arg("threads"));
+    m.def("solve_positive", solve_positive, nb::arg("matrix"), nb::arg("right").noconvert(),
+          nb::arg("threads"));
     m.def("descend_quadratic", descend_quadratic, nb::arg("hessian"), nb::arg("gradient"),
           nb::arg("x"), nb::arg("l1"), nb::arg("move").noconvert(), nb::arg("product").noconvert(),
           nb::arg("share"), nb::arg("sweeps"));

@@ -97,31 +97,26 @@ inline JointSums measure_joint(const JointProblem& p, double* violations, int th
     return total;
 }
 
-// outputs[k][j] += sum over block rows b of moves[k][b] * kernel[b][j]. A few rows and columns at a
-// time are turned into double once for all classes; most moves are zero and cost nothing.
+// outputs[k][j] += sum over block rows b of moves[k][b] * kernel[b][j]. By pieces of columns that
+// stay in cache while the classes take turns; most moves are zero and cost nothing.
 template <class T>
 void apply_joint(double* outputs, Index columns, Index classes, const T* const* kernel,
                  const double* moves, Index rows, int threads) {
-    constexpr Index piece = 512, rows_at_once = 32;
+    constexpr Index piece = 256;
     parallel((columns + piece - 1) / piece, threads, [&](Index part, int) {
         const Index from = part * piece, count = std::min(piece, columns - from);
-        Buffer<double> values(std::size_t(rows_at_once * piece));
-        const double* moved[rows_at_once];
-        double by[rows_at_once];
-        for (Index first = 0; first < rows; first += rows_at_once) {
-            const Index last = std::min(first + rows_at_once, rows);
-            for (Index b = first; b < last; ++b)
-                for (Index j = 0; j < count; ++j)
-                    values[(b - first) * piece + j] = double(kernel[b][from + j]);
-            for (Index k = 0; k < classes; ++k) {
-                Index taken = 0;
-                for (Index b = first; b < last; ++b) {
-                    if (moves[k * rows + b] == 0) continue;
-                    moved[taken] = values.data() + (b - first) * piece;
-                    by[taken++] = moves[k * rows + b];
-                }
-                apply_rows(outputs + k * columns + from, count, moved, by, taken, 1);
+        std::vector<const T*> moved;
+        std::vector<double> by;
+        for (Index k = 0; k < classes; ++k) {
+            moved.clear();
+            by.clear();
+            for (Index b = 0; b < rows; ++b) {
+                if (moves[k * rows + b] == 0) continue;
+                moved.push_back(kernel[b] + from);
+                by.push_back(moves[k * rows + b]);
             }
+            apply_rows(outputs + k * columns + from, count, moved.data(), by.data(),
+                       Index(moved.size()), 1);
         }
     });
 }

@@ -1,5 +1,5 @@
 // The weighted Gram matrix of the features, with a constant feature after the last for the bias:
-// gram[a][b] += sum over rows of curvature[i] x_ia x_ib, for a <= b <= features.
+// gram[a][b] += sum over rows of curvature[i] x_ia x_ib, for a, b <= features.
 // Rows with few entries add their pairs one by one; other rows are laid out densely, scaled by the
 // root of their curvature, and multiplied by a tile that stays in registers.
 #pragma once
@@ -110,8 +110,10 @@ inline void gram(const Rows& rows, const RowRange& range, const double* curvatur
                       }
                       block.flush();
                   });
-    for (Index a = 0; a < size; ++a)
+    for (Index a = 0; a < size; ++a) {
         for (Index b = a; b < size; ++b) gram[a * size + b] += padded[std::size_t(a * width + b)];
+        for (Index b = a + 1; b < size; ++b) gram[b * size + a] = gram[a * size + b];
+    }
 }
 
 }  // namespace widemargin::WM_ISA

@@ -1,5 +1,6 @@
 // The loops of linear machines, gathered for the table of this instruction set.
 #pragma once
+#include "solve/linear_cholesky.hpp"
 #include "solve/linear_descent.hpp"
 #include "solve/linear_gram.hpp"
 #include "solve/linear_losses.hpp"
@@ -12,7 +13,7 @@ inline LinearTable linear_table() {
     return {respond,           along_ray, times,
             times_transposed,  times_curvature, gram,
             weighted_squares,  row_norms, descend_quadratic,
-            descend};
+            descend,           solve_positive};
 }
 
 }  // namespace widemargin::WM_ISA

@@ -85,6 +85,8 @@ struct LinearTable {
     void (*row_norms)(const Rows&, const RowRange&, double* norms, int threads);
     Index (*descend_quadratic)(const PenalisedQuadratic&, double share, Index sweeps);
     double (*descend)(const Rows&, const DescentProblem&, const Index* order, Index count);
+    double (*solve_positive)(const double* matrix, Index size, double* right, Index count,
+                             int threads);
 };
 
 }  // namespace widemargin

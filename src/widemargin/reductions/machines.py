@@ -17,6 +17,8 @@ __all__ = ["Machine", "read_machine", "read_nu_svc"]
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+NEARLY_ALL = 1 - 1e-5  # of what the lighter class can carry: nu has been lowered
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -83,15 +85,29 @@ def read_nu_svc(
     """Read nu-SVC, whose machine is divided by rho so that the margin is at one, as LIBSVM does.
 
     A free variable of the first group has K x = rho - bias, one of the second K x = -rho - bias;
-    their multipliers are the negatives of these.
+    their multipliers are the negatives of these, and the bias is half their sum.
+
+    Where nu had to be lowered, the lighter class is all margin errors and its own margin could lie
+    anywhere beyond them. The boundary then divides the room between the two margins by weight, so
+    that a class of no weight gets none of it.
     """
     first, second = solution.certificate.multipliers
     (low1, high1), (low2, high2) = solution.certificate.multiplier_range
     rho = 0.5 * (second - first)
     scale = rho if rho > 0 else 1.0
-    bias = 0.5 * (first + second)
-    bound = max(bias - 0.5 * (low1 + low2), 0.5 * (high1 + high2) - bias)
+    share = _share_of_first(problem)
+    rest = 1.0 - share
+    bias = share * first + rest * second
+    bound = max(bias - (share * low1 + rest * low2), share * high1 + rest * high2 - bias)
     return _machine(problem, solution, rows, classes, bias / scale, bound / scale, scale)
+
+
+def _share_of_first(problem: Problem) -> float:
+    """Return the weight of the first multiplier in the bias of nu-SVC."""
+    widths = problem.upper - problem.lower
+    first, second = (float(widths[problem.group == g].sum()) for g in (0, 1))
+    used = float(problem.start[problem.group == 0].sum())
+    return 0.5 if used < NEARLY_ALL * min(first, second) else second / (first + second)
 
 
 def _machine(

@@ -102,17 +102,24 @@ class _Stall:
     """Notices when many rounds in a row gain nothing beyond rounding."""
 
     def __init__(self) -> None:
-        self.best_dual = -float("inf")
-        self.best_violation = float("inf")
+        self.dual = -float("inf")  # when there was progress last, so that small gains add up
+        self.violation = float("inf")
+        self.largest_dual = 0.0
         self.idle = 0
 
     def over(self, now: Measure) -> bool:
-        """Take in a measure; return whether progress has ended."""
-        gain = now.dual_objective - self.best_dual
-        progress = gain > 1e-13 * abs(now.dual_objective) or (
-            now.violation < 0.9 * self.best_violation
-        )
-        self.idle = 0 if progress else self.idle + 1
-        self.best_dual = max(self.best_dual, now.dual_objective)
-        self.best_violation = min(self.best_violation, now.violation)
+        """Take in a measure; return whether progress has ended.
+
+        An objective that tends to 0 gains a share of itself for ever. But it is a sum of numbers
+        that were larger, so what is far below the largest objective seen is rounding too.
+        """
+        size = abs(now.dual_objective)
+        self.largest_dual = max(self.largest_dual, size)
+        gain = now.dual_objective - self.dual
+        if gain > 1e-13 * size + 1e-15 * self.largest_dual or now.violation < 0.9 * self.violation:
+            self.dual = max(self.dual, now.dual_objective)
+            self.violation = min(self.violation, now.violation)
+            self.idle = 0
+        else:
+            self.idle += 1
         return self.idle >= STALLED_ROUNDS

@@ -97,11 +97,11 @@ class LinearRows:
     def gram(self, curvature: Vector) -> Vector:
         """Return the symmetric sum of curvature_i (x_i, 1)(x_i, 1)ᵀ."""
         size = self.features + 1
-        upper = np.zeros((size, size))
+        gram = np.zeros((size, size))
         work = 0.5 * min(float(size), 4.0 * self.mean_entries) ** 2
         for part in self._parts(work, PRODUCTS_AT_ONCE):
-            _core.gram(self.opened, *part, curvature, upper, self.threads)
-        return np.asarray(upper + np.triu(upper, 1).T)
+            _core.gram(self.opened, *part, curvature, gram, self.threads)
+        return gram
 
 
 def _nothing() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ... import _core
 from .linear_rows import LinearRows
@@ -62,26 +61,15 @@ def hessian_of(rows: LinearRows, curvature: Vector, l2: Vector) -> Vector:
     return hessian
 
 
-def solve_positive(matrix: Vector, right: Vector) -> Vector:
+def solve_positive(matrix: Vector, right: Vector, threads: int) -> Vector:
     """Solve a positive (semi)definite system; what rounding made indefinite gets a small ridge."""
-    diagonal = np.diagonal(matrix).copy()
-    empty = diagonal <= 0
-    diagonal[empty] = max(float(diagonal.max(initial=0.0)), 1.0)
-    scale = 1.0 / np.sqrt(diagonal)
-    scaled = matrix * scale[:, None] * scale
-    ridge = 0.0
-    at = np.einsum("ii->i", scaled)
-    at[empty] += 1.0
-    while True:
-        try:
-            factor = cho_factor(scaled + ridge * np.eye(scale.size), lower=True, overwrite_a=True)
-            return np.asarray(scale * cho_solve(factor, scale * right))
-        except LinAlgError:
-            ridge = max(100.0 * ridge, 1e-14)
+    solution = right.copy()
+    _core.solve_positive(matrix, np.atleast_2d(solution), threads)
+    return solution
 
 
 def _by_features(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
-    return solve_positive(hessian_of(rows, curvature, l2), -gradient)
+    return solve_positive(hessian_of(rows, curvature, l2), -gradient, rows.threads)
 
 
 def _by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
@@ -103,10 +91,11 @@ def _by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) 
     np.einsum("ii->i", system)[:] += 1.0 / curvature[ids]
     right = -np.asarray(weighted @ gradient[:d], dtype=np.float64)
     if l2.size == d:
-        z = solve_positive(system, right) if ids.size else right
+        z = solve_positive(system, right, rows.threads) if ids.size else right
         return -inverse * (gradient + np.asarray(chosen.T @ z))
-    both = solve_positive(system, right)
-    ones = solve_positive(system, np.ones(ids.size))
+    both, ones = right, np.ones(ids.size)
+    if ids.size:
+        both, ones = solve_positive(system, np.stack([right, ones]), rows.threads)
     bend = float(l2[d] + ones.sum())
     shift = -(float(gradient[d]) + float(both.sum())) / bend if bend > 0 else 0.0
     z = both + shift * ones
@@ -154,10 +143,12 @@ def penalised_direction(
     move, product = np.zeros(x.size), np.zeros(x.size)
     sweeps = max(1, int(SWEEPS_WORK / x.size**2))
     _core.descend_quadratic(hessian, gradient, x, l1, move, product, 1e-12, min(sweeps, 1000))
-    return _polished(hessian, gradient, x, l1, move)
+    return _polished(hessian, gradient, x, l1, move, rows.threads)
 
 
-def _polished(hessian: Vector, gradient: Vector, x: Vector, l1: Vector, move: Vector) -> Vector:
+def _polished(
+    hessian: Vector, gradient: Vector, x: Vector, l1: Vector, move: Vector, threads: int
+) -> Vector:
     """Return the exact minimiser on the support that coordinate descent found, if it is better."""
     support = np.flatnonzero((x + move != 0) | (l1 == 0))
     if support.size == 0:
@@ -168,7 +159,7 @@ def _polished(hessian: Vector, gradient: Vector, x: Vector, l1: Vector, move: Ve
     base[rest] = -x[rest]
     pull = gradient[support] + hessian[np.ix_(support, rest)] @ base[rest] + l1[support] * signs
     exact = base.copy()
-    exact[support] = solve_positive(hessian[np.ix_(support, support)], -pull)
+    exact[support] = solve_positive(hessian[np.ix_(support, support)], -pull, threads)
     same = (np.sign((x + exact)[support]) == signs) | (l1[support] == 0)
 
     def value(candidate: Vector) -> float:
