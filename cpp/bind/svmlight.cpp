@@ -42,17 +42,21 @@ BoundText cut(In1<std::uint8_t> text, int threads) {
     return {std::move(pieces), nb::cast(text)};
 }
 
-nb::tuple totals(const BoundText& text) {
+std::tuple<Index, Index, Index> totals(const BoundText& text) {
     const TextCounts counts = text.pieces->totals();
-    return nb::make_tuple(counts.lines, counts.colons, counts.commas);
+    return {counts.lines, counts.colons, counts.commas};
 }
 
+// Rows, entries and labels; lowest and highest index; a sentence on the first fault and its place;
+// and whether it is only that an index needs wider columns.
+using Found = std::tuple<Index, Index, Index, Index, Index, std::string, Index, bool>;
+
 template <class Value, class Column>
-nb::tuple parse(const BoundText& text, Out1<Value> values, Out1<Column> columns,
-                Out1<Column> row_ends, Out1<double> labels, std::optional<Out1<Index>> label_ends,
-                std::optional<Out1<Index>> queries, std::optional<Out1<Index>> slacks,
-                std::optional<Out1<double>> costs, std::optional<Out1<Index>> comments, int width,
-                bool non_finite, bool zero_based, int shift, int threads) {
+Found parse(const BoundText& text, Out1<Value> values, Out1<Column> columns, Out1<Column> row_ends,
+            Out1<double> labels, std::optional<Out1<Index>> label_ends,
+            std::optional<Out1<Index>> queries, std::optional<Out1<Index>> slacks,
+            std::optional<Out1<double>> costs, std::optional<Out1<Index>> comments, int width,
+            bool non_finite, bool zero_based, int shift, int threads) {
     const TextCounts counts = text.pieces->totals();
     require(width >= 0 && (shift == 0 || shift == 1), "width or shift out of range");
     const Index all_labels =
@@ -69,8 +73,8 @@ nb::tuple parse(const BoundText& text, Out1<Value> values, Out1<Column> columns,
         const nb::gil_scoped_release release;
         found = text.pieces->parse(style, to, threads, look_at_keyboard);
     }
-    return nb::make_tuple(found.rows, found.entries, found.labels, found.lowest, found.highest,
-                          sentence(found.fault), found.place, found.fault == Fault::index_wide);
+    return {found.rows,    found.entries,         found.labels, found.lowest,
+            found.highest, sentence(found.fault), found.place,  found.fault == Fault::index_wide};
 }
 
 template <class Value, class Column>

@@ -106,7 +106,7 @@ inline bool is_too_small(const char* text, const char* end, bool hexadecimal) {
     if (*text == '-' || *text == '+') ++text;
     long exponent = 0;
     if (std::from_chars(text, end, exponent).ec != std::errc{}) return negative;
-    return place + (negative ? -exponent : exponent) < 0;
+    return place < (negative ? exponent : -exponent);
 }
 
 // What need not be quick: nan, inf, hexadecimal, more digits than a product of doubles carries.

@@ -9,7 +9,6 @@
 namespace widemargin {
 namespace {
 
-constexpr Index piece_bytes = 1 << 20;
 constexpr Index pieces_at_once = 64;  // for each thread, between two pauses
 constexpr Index rows_of_piece = 256;  // written by one thread at a time
 
@@ -70,13 +69,15 @@ void add(Parsed& total, const Parsed& part) {
 
 }  // namespace
 
-TextPieces::TextPieces(const char* text, Index size, int threads, const Pause& pause) : text(text) {
-    cut(size);
+TextPieces::TextPieces(const char* text, Index size, int threads, const Pause& pause,
+                       Index piece_bytes)
+    : text(text) {
+    cut(size, piece_bytes);
     over_pieces(Index(counts.size()), threads, pause,
                 [&](Index k) { counts[std::size_t(k)] = count_marks(begin(k), end(k)); });
 }
 
-void TextPieces::cut(Index length) {
+void TextPieces::cut(Index length, Index piece_bytes) {
     bounds.push_back(0);
     const Index last = std::max<Index>(0, length - text_padding);
     while (bounds.back() < last) {

@@ -15,7 +15,8 @@ class TextPieces {
     // Called now and then between pieces; may throw to stop.
     using Pause = std::function<void()>;
 
-    TextPieces(const char* text, Index size, int threads, const Pause& pause);
+    TextPieces(const char* text, Index size, int threads, const Pause& pause,
+               Index piece_bytes = 1 << 20);
 
     // Bounds from above of what the text holds.
     TextCounts totals() const;
@@ -36,7 +37,7 @@ class TextPieces {
     Index size() const { return Index(counts.size()); }
     const char* begin(Index piece) const;
     const char* end(Index piece) const;
-    void cut(Index length);
+    void cut(Index length, Index piece_bytes);
 };
 
 // Writes rows first to last, each with a newline; the texts are those of these rows.

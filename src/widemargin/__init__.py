@@ -4,6 +4,7 @@ import importlib.metadata as _metadata
 
 from . import kernels
 from .estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from .io import dump_svmlight, iter_svmlight, load_svmlight
 from .solution import Status
 
 __all__ = [
@@ -14,7 +15,10 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Status",
+    "dump_svmlight",
+    "iter_svmlight",
     "kernels",
+    "load_svmlight",
 ]
 
 try:

@@ -493,3 +493,140 @@ def solve_joint_block(
     tolerance: float,
     limit: int,
 ) -> tuple: ...
+
+class Text:
+    @property
+    def totals(self) -> tuple[int, int, int]: ...
+    @overload
+    def parse(
+        self,
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        row_ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        slacks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        comments: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        width: int,
+        non_finite: bool,
+        zero_based: bool,
+        shift: int,
+        threads: int,
+    ) -> tuple[int, int, int, int, int, str, int, bool]: ...
+    @overload
+    def parse(
+        self,
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        row_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        slacks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        comments: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        width: int,
+        non_finite: bool,
+        zero_based: bool,
+        shift: int,
+        threads: int,
+    ) -> tuple[int, int, int, int, int, str, int, bool]: ...
+    @overload
+    def parse(
+        self,
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        row_ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        slacks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        comments: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        width: int,
+        non_finite: bool,
+        zero_based: bool,
+        shift: int,
+        threads: int,
+    ) -> tuple[int, int, int, int, int, str, int, bool]: ...
+    @overload
+    def parse(
+        self,
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        row_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        label_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        slacks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        comments: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
+        width: int,
+        non_finite: bool,
+        zero_based: bool,
+        shift: int,
+        threads: int,
+    ) -> tuple[int, int, int, int, int, str, int, bool]: ...
+
+def text(
+    text: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Text: ...
+def write_rows(
+    rows: Rows,
+    first: int,
+    last: int,
+    labels: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    whole_labels: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    label_ends: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    width: int,
+    queries: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    slacks: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    costs: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    shift: int,
+    digits: int,
+    zeros: bool,
+    threads: int,
+) -> bytes: ...

@@ -7,11 +7,12 @@ import io
 import lzma
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["PlainBytes", "Source", "TextBlocks", "open_source", "source_name"]
+__all__ = ["PlainBytes", "Source", "TextBlocks", "open_source", "source_name", "zstd"]
 
 # A path, a file descriptor, or an object with a method ``read`` that returns bytes.
 Source: TypeAlias = "str | os.PathLike[str] | int | Any"
@@ -74,27 +75,41 @@ def _decompressed(file: Any, name: str) -> Any:
     if kind is None:
         return raw
     buffered = io.BufferedReader(raw, 1 << 18)
-    readers = {"gzip": gzip.GzipFile, "bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
-    if kind in readers:
-        opened: Any = gzip.GzipFile(fileobj=buffered) if kind == "gzip" else readers[kind](buffered)
-    else:
-        opened = _zstd_reader(buffered, name)
-    return _Decompressed(opened, name, kind)
+    readers: dict[str, Callable[[Any], Any]] = {
+        "gzip": lambda file: gzip.GzipFile(fileobj=file),
+        "bzip2": bz2.BZ2File,
+        "xz": lzma.LZMAFile,
+        "zstd": lambda file: zstd(name).reader(file),
+    }
+    return _Decompressed(readers[kind](buffered), name, kind)
 
 
-def _zstd_reader(file: Any, name: str) -> Any:
+@dataclass(frozen=True)
+class Zstd:
+    """How to read and write zstd, by whichever module there is."""
+
+    reader: Callable[[Any], Any]
+    writer: Callable[[Any], Any]
+
+
+def zstd(name: str) -> Zstd:
+    """Return how to read and write zstd; `name` is the file that needs it."""
     try:
-        return importlib.import_module("compression.zstd").ZstdFile(file)  # Python 3.14
+        module = importlib.import_module("compression.zstd")  # Python 3.14
+        return Zstd(module.ZstdFile, lambda file: module.ZstdFile(file, "w"))
     except ImportError:
         pass
     try:
-        zstandard = importlib.import_module("zstandard")
+        module = importlib.import_module("zstandard")
     except ImportError:
         raise ImportError(
-            f"{name} is compressed with zstd, which this Python cannot read; "
-            "pip install 'widemargin[io]', or decompress it with `zstd -d`"
+            f"{name} needs zstd, which this Python lacks; pip install 'widemargin[io]', "
+            "or use the program zstd"
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return Zstd(
+        lambda file: _ZstdFrames(file, module.ZstdDecompressor().decompressobj),
+        lambda file: module.ZstdCompressor().stream_writer(file, closefd=False),
+    )
 
 
 class PlainBytes(io.RawIOBase):
@@ -104,9 +119,11 @@ class PlainBytes(io.RawIOBase):
         self.begun, self.file = begun, file
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill the buffer from the beginning or the file; return how many bytes."""
         view = memoryview(buffer).cast("B")
         if self.begun:
             count = min(len(view), len(self.begun))
@@ -118,6 +135,37 @@ class PlainBytes(io.RawIOBase):
         data = self.file.read(len(view)) or b""
         view[: len(data)] = data
         return len(data)
+
+
+class _ZstdFrames(io.RawIOBase):
+    """Decompressed frames; unlike the reader of `zstandard` it notices an incomplete one."""
+
+    def __init__(self, file: Any, begin: Callable[[], Any]) -> None:
+        self.file, self.begin = file, begin
+        self.frame = begin()
+        self.given = 0  # bytes that the frame has got
+        self.ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self.ready:
+            rest = self.frame.unused_data if self.frame.eof else b""
+            if self.frame.eof:
+                self.frame, self.given = self.begin(), 0
+            data = rest or self.file.read(1 << 17)
+            if not data:
+                if self.given:
+                    raise EOFError("the last frame has no end")
+                return 0
+            self.given += len(data)
+            self.ready = self.frame.decompress(data)
+        count = min(len(view), len(self.ready))
+        view[:count] = self.ready[:count]
+        self.ready = self.ready[count:]
+        return count
 
 
 class _Decompressed(io.RawIOBase):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class TextOptions:
         Threads to use.
     """
 
-    dtype: Any = np.dtype(np.float64)
+    dtype: Any = np.float64
     zero_based: bool | str = "auto"
     multilabel: bool = False
     labels: int = 1
@@ -81,7 +82,7 @@ class _Column:
         if need > self.array.size:
             size = max(need, estimate, self.array.size + self.array.size // 2)
             if self.used:
-                # Copies nothing where the system can map memory elsewhere; no view outlives a block.
+                # Copies nothing where the system can map memory elsewhere. No view outlives a block
                 self.array.resize(size, refcheck=False)
             else:
                 self.array = np.empty(size, self.array.dtype)
@@ -133,17 +134,15 @@ class SparseText:
         if self.line == 1 and buffer.startswith(BYTE_ORDER_MARK):
             buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
         text = _core.text(np.frombuffer(buffer, np.uint8, size), self.options.threads)
-        lines, colons, commas = text.totals
-        if not self._parse(text, lines, colons, commas, buffer, growth):
+        if not self._parse(text, buffer, size, growth):
             self.columns.widen()
-            self._parse(text, lines, colons, commas, buffer, growth)
-        self.line += lines
+            self._parse(text, buffer, size, growth)
+        self.line += text.totals[0]
 
-    def _parse(
-        self, text: Any, lines: int, colons: int, commas: int, buffer: bytearray, growth: float
-    ) -> bool:
+    def _parse(self, text: Any, buffer: bytearray, size: int, growth: float) -> bool:
         """Parse a block; return False if an index needs 64 bits."""
         options = self.options
+        lines, colons, commas = text.totals
 
         def room(column: _Column, count: int) -> NDArray[Any]:
             return column.room(count, int(1.02 * growth * (column.used + count)))
@@ -174,7 +173,7 @@ class SparseText:
         if wide and self.columns.array.dtype != np.int64:
             return False
         if fault:
-            raise ValueError(self._complaint(buffer, fault, place))
+            raise ValueError(self._complaint(buffer[:size], fault, place))
         np.add(row_ends[:rows], self.values.used, out=room(self.row_ends, rows))
         if label_ends is not None:
             label_ends[:rows] += self.labels.used
@@ -209,10 +208,10 @@ class SparseText:
         pairs = bounds.reshape(-1, 2).tolist()
         self.comments += [buffer[a:b].decode("utf-8", "replace") for a, b in pairs]
 
-    def _complaint(self, buffer: bytearray, fault: str, place: int) -> str:
-        line = self.line + buffer.count(b"\n", 0, place)
-        column = place - buffer.rfind(b"\n", 0, place)
-        word = bytes(buffer[place : place + LONGEST_WORD]).split(b"\n")[0].split()
+    def _complaint(self, text: bytearray, fault: str, place: int) -> str:
+        line = self.line + text.count(b"\n", 0, place)
+        column = place - text.rfind(b"\n", 0, place)
+        word = bytes(text[place : place + LONGEST_WORD]).split(b"\n")[0].split()
         found = f", found {word[0].decode('utf-8', 'replace')!r}" if word else ""
         hint = f"; {HINTS[fault]}" if fault in HINTS else ""
         return f"{self.name}, line {line}, column {column}: {fault}{found}{hint}"
@@ -245,11 +244,10 @@ class SparseText:
             columns += 1
         large = max(values.size, width) > LARGEST_NARROW or columns.dtype == np.int64
         index = np.int64 if large else np.int32
-        starts = np.zeros(self.rows + 1, index)
+        starts: NDArray[Any] = np.zeros(self.rows + 1, index)
         starts[1:] = row_ends
-        matrix = sp.csr_matrix(
-            (values, columns.astype(index, copy=False), starts), shape=(self.rows, width)
-        )
+        parts: Any = (values, columns.astype(index, copy=False), starts)
+        matrix: Any = sp.csr_matrix(parts, shape=(self.rows, width))
         matrix.has_sorted_indices = matrix.has_canonical_format = True
         return matrix
 
@@ -259,7 +257,7 @@ class SparseText:
         if self.label_ends is None:
             return labels if self.options.labels == 1 else labels.reshape(self.rows, -1)
         every, ends = labels.tolist(), [0, *self.label_ends.finish().tolist()]
-        return [tuple(sorted(every[a:b])) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [tuple(sorted(every[a:b])) for a, b in pairwise(ends)]
 
     def extras(self) -> Iterator[Any]:
         """Yield what else was asked for, in the order of the options."""

@@ -30,7 +30,7 @@ def load_svmlight(
     non_finite: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """Read a file of LIBSVM, LIBLINEAR or SVMlight: a label and ``index:value`` pairs a line.
+    r"""Read a file of LIBSVM, LIBLINEAR or SVMlight: a label and ``index:value`` pairs a line.
 
     Lines may end as on any system, the last one may lack its end, and empty lines and those with
     only a comment are left out. Numbers may have any notation of C. Many threads give the same
@@ -85,7 +85,7 @@ def load_svmlight(
     --------
     >>> import io
     >>> from widemargin import load_svmlight
-    >>> X, y = load_svmlight(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1 # the second\\n"))
+    >>> X, y = load_svmlight(io.BytesIO(b"+1 1:0.5 3:2\n-1 2:1 # the second\n"))
     >>> X.toarray()
     array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]])
@@ -124,7 +124,7 @@ def iter_svmlight(
     non_finite: bool = False,
     n_jobs: int | None = None,
 ) -> Iterator[Any]:
-    """Read a file in blocks of rows, with memory for one block and a few megabytes of text.
+    r"""Read a file in blocks of rows, with memory for one block and a few megabytes of text.
 
     The blocks one after the other are what `load_svmlight` returns. Where `n_features` or
     `zero_based` is left open, a path is therefore read twice, the first time only to find out.
@@ -152,7 +152,7 @@ def iter_svmlight(
     --------
     >>> import io
     >>> from widemargin import iter_svmlight
-    >>> file = io.BytesIO(b"1 1:1\\n2 2:1\\n3 1:3\\n")
+    >>> file = io.BytesIO(b"1 1:1\n2 2:1\n3 1:3\n")
     >>> for X, y in iter_svmlight(file, 2, n_features=2, zero_based=False):
     ...     print(X.shape, y)
     (2, 2) [1. 2.]
@@ -199,14 +199,17 @@ def _base(zero_based: object) -> bool | str:
 
 
 def _check_features(n_features: object) -> None:
-    if n_features is not None and not (isinstance(n_features, Integral) and n_features >= 1):
+    if n_features is not None and not (isinstance(n_features, Integral) and int(n_features) >= 1):
         raise ValueError(f"n_features must be a whole number from 1 or None, found {n_features!r}")
 
 
 def _read(source: Source, options: TextOptions) -> SparseText:
     text = SparseText(options, source_name(source))
     with open_source(source) as stream:
-        text.read(TextBlocks(stream, block_bytes(options.threads)), _plain_size(source, stream))
+        size, expected = block_bytes(options.threads), _plain_size(source, stream)
+        if expected is not None:
+            size = min(size, expected + 1)  # one more, to see that it ends
+        text.read(TextBlocks(stream, size), expected)
     return text
 
 

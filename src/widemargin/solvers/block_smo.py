@@ -66,8 +66,9 @@ def block_smo(
                 stall = _Stall()
                 continue
             return Status.STALLED
+        share = 0.0 if machine.whole else INNER_SHARE
         step = machine.solve_block(
-            max(INNER_SHARE * now.violation, 0.5 * tolerance), monitor.steps_left(steps)
+            max(share * now.violation, 0.5 * tolerance), monitor.steps_left(steps)
         )
         monitor.iterations += step.iterations
         if (step.exhausted or exact) and monitor.out_of_budget() is None:

@@ -40,6 +40,11 @@ class BlockOperations(Protocol):
         """Rows that are being worked on; the others are set aside until the end."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether the block is all variables, so that solving it solves the problem."""
+        ...
+
     def measure(self) -> Measure:
         """Return violation, gap and objective over the active rows."""
         ...

@@ -4,7 +4,7 @@ Problem     minimise penalty(w, b) + sum_i c_i loss_i(w.x_i + b), a smooth or a 
 Update      a kinked loss becomes max over p of p (t - f) - conjugate(p) - width/2 (p - centre)²:
             quadratic within `width` of the kink, exact beyond. Newton steps with an exact line
             search; only rows on the rounded kinks have curvature, so the matrix of a step costs
-            little. As soon as the gap of the rounded problem is a quarter of what the rounding
+            little. As soon as the gap of the rounded problem is half of what the rounding
             itself costs, the centres become the present dual variables and the width shrinks.
 Stop        relative duality gap or largest violation small enough.
 Papers      R. T. Rockafellar, Augmented Lagrangians and applications of the proximal point
@@ -16,7 +16,7 @@ Papers      R. T. Rockafellar, Augmented Lagrangians and applications of the pro
 Where this differs from them:
 1. The inner problem is solved to a share of the gap that the rounding causes, both being known
    exactly; no tolerances have to be chosen.
-2. The width shrinks the faster, the fewer steps the last one took.
+2. The width shrinks faster after few steps and slower after many.
 3. A free bias takes its best value after every step, so the dual variables are always balanced.
 4. On many rows the first widths are solved on a part of the rows.
 """
@@ -27,13 +27,13 @@ from .monitor import Monitor
 
 __all__ = ["smoothed_newton"]
 
-ROUNDING_SHARE = 0.25
-FASTER = ((5, 0.1), (10, 0.25), (15, 0.5))  # up to so many steps: the factor of the width
-SLOWEST = 0.7
+ROUNDING_SHARE = 0.5
+FIRST_FACTOR, LEAST_FACTOR = 0.3, 0.1
+FEW_STEPS, MANY_STEPS = 5, 12  # the width shrinks faster after the first, slower after the second
 IDLE_STEPS = 8
 LEAST_WIDTH = 1e-13
 COARSE = (19, 4)  # every so-manieth row; not divisors of common periods
-COARSE_ROWS = 8000
+COARSE_ROWS = 25000
 COARSE_GAP = 3e-3
 
 
@@ -63,7 +63,7 @@ def smoothed_newton(machine: NewtonOperations, monitor: Monitor, *, coarse: bool
 def _solve(machine: NewtonOperations, monitor: Monitor, rough: float | None) -> Status:
     """Solve to the monitor's limits, or to a rough gap only."""
     first_width, steps = machine.width, 0
-    watch = _Watch()
+    watch, factor = _Watch(), FIRST_FACTOR
     while True:
         now = machine.measure()
         if status := _look(machine, monitor, now, rough):
@@ -78,7 +78,11 @@ def _solve(machine: NewtonOperations, monitor: Monitor, rough: float | None) -> 
                 continue
             if machine.smooth or machine.width <= LEAST_WIDTH * first_width:
                 return Status.STALLED
-        machine.narrow(next((f for most, f in FASTER if steps <= most), SLOWEST))
+        if steps <= FEW_STEPS:
+            factor = max(factor**2, LEAST_FACTOR)
+        elif steps > MANY_STEPS:
+            factor = factor**0.5
+        machine.narrow(factor)
         watch, steps = _Watch(), 0
 
 

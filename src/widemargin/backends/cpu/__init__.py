@@ -2,12 +2,16 @@
 
 from .expansion import Expansion
 from .kernel_data import CpuKernelData
+from .linear_data import CpuLinearData
+from .linear_machine import LinearPoint
 from .resources import memory_budget, thread_count
 from .sources import count_rows, is_sparse, take_rows
 
 __all__ = [
     "CpuKernelData",
+    "CpuLinearData",
     "Expansion",
+    "LinearPoint",
     "count_rows",
     "is_sparse",
     "memory_budget",

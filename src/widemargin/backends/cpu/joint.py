@@ -31,14 +31,29 @@ BLOCK_ROWS = 1024
 BLOCK_VALUES = 1 << 18  # rows times classes of a block: what its solver keeps in cache
 SLICE_VALUES = 1 << 31  # rows times classes times steps: about 0.2 seconds
 INTERIOR_WORK = 6e9  # classes times rows³ of a block given to the interior point method
-SLOW = 30  # rounds in which the violation should halve
-LONGEST_PAUSE = 4
+SLOW = 15  # rounds in which the violation should halve
+LONGEST_PAUSE = 4  # rounds without a Newton step after some that were in vain
 
 
 class JointMachine:
     """State of one joint problem; implements ``solvers.operations.BlockOperations``.
 
     A block consists of whole rows. No rows are set aside.
+
+    Parameters
+    ----------
+    source : Source
+        Kernel of all rows with all rows.
+    diagonal, labels, costs : arrays of shape (rows,)
+        K_ii, y_i and C_i.
+    start, outputs : arrays of shape (classes, rows)
+        Coefficients that satisfy the constraints, and K times them; both are changed.
+    slots : int
+        Kernel rows that may be kept.
+    threads : int
+        Threads to use.
+    stop : function
+        Asked now and then in the course of long operations.
     """
 
     def __init__(
@@ -65,6 +80,7 @@ class JointMachine:
         self.block_a: Vector = np.empty((self.classes, 0))
         self.exact, self.pause = False, _Pause()
         self.slow_rounds, self.halved = 0, np.inf
+        self._memory = np.zeros(0, dtype=source.dtype)
         self._kernel: NDArray[Any] | None = None
 
     @property
@@ -147,7 +163,10 @@ class JointMachine:
         if self.whole and self._kernel is not None:
             return self._kernel
         size = self.block.size
-        self._kernel = np.zeros((size, _core.padded(size)), dtype=self.source.dtype)
+        width = _core.padded(size)
+        if self._memory.size < size * width:
+            self._memory = np.zeros(size * width, dtype=self.source.dtype)
+        self._kernel = self._memory[: size * width].reshape(size, width)
         self.source.square_into(self.block, self._kernel)
         return self._kernel
 

@@ -28,6 +28,7 @@ __all__ = ["CpuKernelData"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
+SquareOf = Callable[[NDArray[Any]], None]
 
 BLOCK = 2048
 LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and one to fall
@@ -63,6 +64,8 @@ class CpuKernelData:
         self.diagonal = self.source.diagonal()
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
+        self._sources: dict[tuple[str, bytes], Source] = {}
+        self._kept: dict[tuple[str, bytes], NDArray[Any]] = {}
         self._opened: dict[tuple[str, bytes], tuple[Source, RowCache | None]] = {}
 
     def _open(self, dtype: Any) -> Source:
@@ -126,6 +129,7 @@ class CpuKernelData:
             start=start,
             outputs=self.outputs_at(ids, ids, problem.coefficients(start), precision),
             block_size=block_size,
+            square=None if opened else self._squares(segments, precision),
             threads=self.threads,
             stop=stop,
             shrinker=self._smaller_view if len(opened) == 1 else None,
@@ -136,12 +140,50 @@ class CpuKernelData:
         fit = int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
         return min(problem.linear.size, max(LEAST_BLOCK, min(BLOCK, fit)))
 
+    def _squares(self, segments: list[Ids], precision: str) -> SquareOf:
+        """Return what writes the kernel matrix of a small machine.
+
+        A pair of classes takes the matrices within each class from those computed before, and the
+        block between them is computed once: a quarter of the values, or less.
+        """
+        ids = np.concatenate(segments)
+        if len(segments) != 2 or self.rows**2 * np.dtype(precision).itemsize > 2 * self.budget:
+            source = self.source.restrict(ids, np.dtype(precision))
+            return lambda square: source.square_into(ids, square)
+        first, second = segments
+
+        def fill(square: NDArray[Any]) -> None:
+            n, m = first.size, second.size
+            square[:n, :n] = self._within(first, precision)
+            square[n : n + m, n : n + m] = self._within(second, precision)
+            between = np.empty((n, _core.padded(m)), dtype=precision)
+            self._source_of(second, precision).rows_into(first, between, np.arange(n))
+            square[:n, n : n + m] = between[:, :m]
+            square[n : n + m, :n] = between[:, :m].T
+
+        return fill
+
+    def _within(self, members: Ids, precision: str) -> NDArray[Any]:
+        """Return the kernel matrix of one class, kept for its other pairs."""
+        key = (precision, members.tobytes())
+        if key not in self._kept:
+            square = np.empty((members.size, _core.padded(members.size)), dtype=precision)
+            self._source_of(members, precision).square_into(members, square)
+            self._kept[key] = square[:, : members.size]
+        return self._kept[key]
+
+    def _source_of(self, columns: Ids, precision: str) -> Source:
+        key = (precision, columns.tobytes())
+        if key not in self._sources:
+            self._sources[key] = self.source.restrict(columns, np.dtype(precision))
+        return self._sources[key]
+
     def _open_segments(self, segments: list[Ids], precision: str) -> list[Segment]:
         opened, first = [], 0
         for columns in segments:
             key = (precision, columns.tobytes())
             if key not in self._opened:
-                source = self.source.restrict(columns, np.dtype(precision))
+                source = self._source_of(columns, precision)
                 self._opened[key] = source, self._cache(source) if source.dear else None
             opened.append(Segment(*self._opened[key], first, first + columns.size))
             first += columns.size
@@ -163,7 +205,8 @@ class CpuKernelData:
 
     def release(self) -> None:
         """Forget all kernel rows."""
-        self._opened.clear()
+        for store in (self._opened, self._kept, self._sources):
+            store.clear()
 
     def outputs_at(
         self, ids: Ids, columns: Ids, coefficients: Vector, precision: str = "float64"

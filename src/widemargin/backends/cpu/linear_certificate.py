@@ -23,6 +23,8 @@ __all__ = ["certify_linear"]
 
 Vector = NDArray[np.float64]
 
+UNBOUNDED = (1, 4)  # the squared losses, whose dual variables have no upper bound
+
 
 def certify_linear(
     data: LinearRows, problem: LinearProblem, point: LinearPoint
@@ -50,7 +52,10 @@ def certify_linear(
     rest = v - l2 * x
     off = np.where(x != 0, np.abs(rest - l1 * np.sign(x)), np.maximum(np.abs(rest) - l1, 0.0))
     rows_off = problem.loss.violation(outputs, problem.targets, shares)[costs > 0]
-    span = _bias_range(data, problem, outputs, bias, primal - dual) if free else (bias, bias)
+    if free:
+        span = _bias_range(data, problem, outputs, bias, primal - dual)
+    else:
+        span = _penalised_range(problem, bias, primal - dual)
     certificate = Certificate(
         primal=primal,
         dual=dual,
@@ -62,17 +67,33 @@ def certify_linear(
 
 
 def _balanced(shares: Vector, problem: LinearProblem) -> Vector:
-    """Return shares, moved a little towards zero or their bounds, whose sum is the tilt."""
+    """Return shares, moved a little within their bounds, whose sum is the tilt.
+
+    Shares strictly between their bounds move first, so that the others stay optimal.
+    """
     costs = problem.costs
-    dual = costs * shares
-    up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
-    excess = up - down - problem.tilt
-    if excess > 0:
-        return np.where(shares > 0, shares * max(0.0, 1.0 - excess / up), shares)
-    if down > 0:
-        return np.where(shares < 0, shares * max(0.0, 1.0 + excess / down), shares)
-    room = float(costs.sum()) - up  # one class: all shares lie between 0 and 1
-    return shares + (1.0 - shares) * (-excess / room) if room > 0 else shares
+    excess = float(costs @ shares) - problem.tilt
+    sign, size = np.sign(excess), np.abs(shares)
+    inside = (size > 0) & (size < 1)
+    room = np.where(shares * sign > 0, size, 1.0 - size) * inside
+    total = float(costs @ room)
+    if problem.loss.kind not in UNBOUNDED and total >= abs(excess) > 0:
+        return shares - sign * room * (abs(excess) / total)
+    room = np.where(shares * sign > 0, size, 0.0)
+    if problem.tilt > 0 and excess < 0:
+        room = 1.0 - shares  # one class: all shares lie between 0 and 1
+    total = float(costs @ room)
+    return shares - sign * room * min(1.0, abs(excess) / total) if total > 0 else shares
+
+
+def _penalised_range(problem: LinearProblem, bias: float, gap: float) -> tuple[float, float]:
+    """Return where a penalised bias must lie: the gap is at least ½ bias_l2 (b - b*)²."""
+    if not problem.bias:
+        return bias, bias
+    if problem.bias_l2 <= 0:
+        return -np.inf, np.inf
+    reach = float(np.sqrt(2.0 * max(gap, 0.0) / problem.bias_l2))
+    return bias - reach, bias + reach
 
 
 def _bias_range(

@@ -91,12 +91,13 @@ class CpuMachine:
         outputs: Vector,
         block_size: int,
         threads: int,
+        square: Callable[[NDArray[Any]], None] | None = None,
         stop: Callable[[], object],
         shrinker: Any = None,
     ) -> None:
         self.problem, self.source, self.diagonal = problem, source, diagonal
         self.threads, self.stop = threads, stop
-        self.block_size, self.shrinker = block_size, shrinker
+        self.block_size, self.shrinker, self.square = block_size, shrinker, square
         self.start, self.base_outputs = start.copy(), outputs
         self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
         self.view = self.base
@@ -104,6 +105,7 @@ class CpuMachine:
         self.block_x: Vector = np.empty(0)
         self._x_of_base_outputs = start  # while rows are set aside: x when the first ones were
         self._dual = 0.0  # objective of all rows; while some are set aside, the gains are added up
+        self._multipliers = np.zeros(problem.groups)  # as last measured
         self._scale = 1.0  # of violations and tolerances, as last measured
         self.indefinite = False
         self.exact = False
@@ -159,6 +161,7 @@ class CpuMachine:
                 "scale the columns (for example with StandardScaler) or lower gamma or degree"
             )
         size = max(abs(dual), abs(dual + gap))
+        self._multipliers = np.array(multipliers)
         self._scale = self.problem.scale(multipliers)
         return Measure(violation / self._scale, gap / size if size > 0 else 0.0, dual)
 
@@ -213,7 +216,10 @@ class CpuMachine:
         if self._kernel_memory.size < size * width:
             self._kernel_memory = np.zeros(size * width, dtype=self.dtype)
         self._kernel = self._kernel_memory[: size * width].reshape(size, width)
-        self.source.square_into(view.ids[view.row_of(self.block)], self._kernel)
+        if self.square is not None and self.whole and view.sides == 1:
+            self.square(self._kernel)
+        else:
+            self.source.square_into(view.ids[view.row_of(self.block)], self._kernel)
         return self._kernel
 
     def _block_gradient(self) -> Vector:
@@ -231,10 +237,7 @@ class CpuMachine:
         kernel = self._block_kernel()
         width = kernel.shape[1]
         gradient = self._block_gradient()
-        for g in range(view.groups):  # a shift of a group changes no pair; it saves digits
-            members = view.group[block] == g
-            if members.any():
-                gradient[members] -= np.median(gradient[members])
+        gradient += self._multipliers[view.group[block]]  # changes no pair, and saves digits
         self.block_x = view.x[block]
         iterations, violation, negative = _core.solve_block(
             kernel,

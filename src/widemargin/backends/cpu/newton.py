@@ -95,7 +95,10 @@ def _newton_move(face: Vector, gradient: Vector, group: NDArray[np.int8]) -> Vec
     along = cho_solve(factor, np.column_stack([-gradient, sums]))
     free_move, response = along[:, 0], along[:, 1:]
     multipliers = np.linalg.lstsq(sums.T @ response, sums.T @ free_move, rcond=None)[0]
-    return np.asarray(free_move - response @ multipliers)
+    move = np.asarray(free_move - response @ multipliers)
+    # Where the kernel matrix is (nearly) singular, the difference has lost the digits that keep the
+    # sums; they are given back here.
+    return np.asarray(move - sums @ (sums.T @ move / sums.sum(axis=0)))
 
 
 def _best_move(
