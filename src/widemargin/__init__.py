@@ -3,7 +3,18 @@
 import importlib.metadata as _metadata
 
 from . import kernels
-from .estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from .estimators import (
+    SVC,
+    SVDD,
+    SVR,
+    LinearOneClassSVM,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 from .io import dump_svmlight, iter_svmlight, load_svmlight
 from .solution import Status
 
@@ -11,6 +22,10 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "LinearOneClassSVM",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -2,9 +2,21 @@
 
 from .classifiers import SVC, NuSVC
 from .detectors import SVDD, OneClassSVM
-from .linear_classifiers import LinearSVC, LogisticRegression
 from .linear_detectors import LinearOneClassSVM
+from .linear_logistic import LogisticRegression
 from .linear_regressors import LinearSVR
+from .linear_svc import LinearSVC
 from .regressors import SVR, NuSVR
 
-__all__ = ["SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = [
+    "SVC",
+    "SVDD",
+    "SVR",
+    "LinearOneClassSVM",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+]

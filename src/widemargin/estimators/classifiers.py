@@ -298,6 +298,8 @@ class NuSVC(KernelClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_number("nu", self.nu, low=0, high=1, open_low=True)
+        if self.multi_class == "joint":
+            raise ValueError("multi_class='joint' has no nu; use SVC, or 'ovo' or 'ovr'")
 
     def _problem(self, signs: Vector, weights: Vector) -> Problem:
         return nu_svc(signs, weights, float(self.nu))

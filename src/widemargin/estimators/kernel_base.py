@@ -17,7 +17,7 @@ from ..kernels import Kernel
 from ..problem import Problem
 from ..reductions.jobs import Job, Schedule, run_jobs
 from ..reductions.machines import Machine
-from ..solution import Certificate, Progress, Solution, Status
+from ..solution import Certificate, JointSolution, Progress, Solution, Status
 from ..solvers.certified import Options
 from ..solvers.monitor import Limits
 from .progress import ProgressLine
@@ -146,7 +146,7 @@ class KernelEstimator(BaseEstimator):
 
     # --- what a fit leaves behind ---------------------------------------------------------------
 
-    def _keep_certificate(self, solutions: Sequence[Solution]) -> None:
+    def _keep_certificate(self, solutions: Sequence[Solution | JointSolution]) -> None:
         """Set the attributes that say how good the fit is, and warn if it is not what was asked."""
         primal = sum(s.certificate.primal for s in solutions)
         dual = sum(s.certificate.dual for s in solutions)
@@ -156,7 +156,7 @@ class KernelEstimator(BaseEstimator):
         self.duality_gap_ = whole.relative_gap
         self.kkt_violation_ = whole.violation
         unfinished = [s.status for s in solutions if not s.status.converged]
-        indefinite = any(s.indefinite for s in solutions)
+        indefinite = any(getattr(s, "indefinite", False) for s in solutions)
         self.status_ = (
             unfinished[0]
             if unfinished

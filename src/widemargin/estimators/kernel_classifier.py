@@ -24,6 +24,7 @@ from ..reductions.multiclass import (
 )
 from ..solution import Solution, Status
 from .certainty import CertaintyMixin
+from .joint import JointMixin
 from .kernel_base import FitData, KernelEstimator
 from .probabilities import ProbabilityMixin
 from .validation import check_choice, check_flag, check_weights
@@ -34,7 +35,9 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class KernelClassifier(CertaintyMixin, ProbabilityMixin, ClassifierMixin, KernelEstimator):
+class KernelClassifier(
+    CertaintyMixin, ProbabilityMixin, JointMixin, ClassifierMixin, KernelEstimator
+):
     """Base of the kernel classifiers."""
 
     def _problem(self, signs: Vector, weights: Vector) -> Problem:

@@ -136,8 +136,10 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 raise ValueError("intercept_init needs coef_init beside it")
             return
         coef = np.atleast_2d(np.asarray(coef_init, dtype=np.float64))
-        shift = np.zeros(machines) if intercept_init is None else np.atleast_1d(
-            np.asarray(intercept_init, dtype=np.float64)
+        shift = (
+            np.zeros(machines)
+            if intercept_init is None
+            else np.atleast_1d(np.asarray(intercept_init, dtype=np.float64))
         )
         wanted = (machines, self.n_features_in_)
         if coef.shape != wanted or shift.shape != (machines,):
@@ -185,8 +187,8 @@ class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the decision of each machine, shape (rows, machines)."""
         check_is_fitted(self, "coef_")
         X = self._rows(X, reset=False)
-        product = X @ np.atleast_2d(self.coef_).T if not sp.issparse(self.coef_) else (
-            X @ self.coef_.T
+        product = (
+            X @ np.atleast_2d(self.coef_).T if not sp.issparse(self.coef_) else (X @ self.coef_.T)
         )
         dense = product.toarray() if sp.issparse(product) else np.asarray(product)
         return dense + self.intercept_

@@ -112,9 +112,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         pairs = list(combinations(range(len(self.classes_)), 2))
         return [self._pair_job(X, labels, weights, m, *pair) for m, pair in enumerate(pairs)]
 
-    def _pair_job(
-        self, X: Any, labels: Ids, weights: Vector, m: int, a: int, b: int
-    ) -> LinearJob:
+    def _pair_job(self, X: Any, labels: Ids, weights: Vector, m: int, a: int, b: int) -> LinearJob:
         k = len(self.classes_)
         rows = np.flatnonzero((labels == a) | (labels == b))
         signs = np.where(labels[rows] == a, 1.0, -1.0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Problem
-from ..solution import Solution
+from ..solution import JointSolution, Solution
 
 __all__ = ["Machine", "read_machine", "read_nu_svc"]
 
@@ -55,7 +55,7 @@ class Machine:
     weight_bound: float
     slacks: Vector
     bounded: NDArray[np.bool_]
-    solution: Solution
+    solution: Solution | JointSolution
 
     @property
     def support(self) -> Ids:

@@ -1,6 +1,6 @@
-"""Linear machines: choose a solver, solve, certify, and go on until the certificate holds.
+"""Linear machines: solve, certify, and go on until the certificate holds.
 
-The rule of ``"auto"`` is in `choose`. Whatever solver runs, what is reported is recomputed from
+What is reported is recomputed from
 coefficients and dual variables alone; where the certificate misses what was asked for by a little,
 the fit goes on with a smaller aim.
 """
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from ..problem import LinearProblem
 from ..solution import Certificate, LinearSolution, Status
+from .linear_operations import NewtonOperations
 from .monitor import Limits, Monitor
 from .smoothed_newton import smoothed_newton
 
@@ -18,6 +19,9 @@ __all__ = ["LinearData", "LinearOptions", "solve_linear"]
 AIM = 0.9  # share of the tolerances to work to
 FURTHER = 0.2
 CORRECTIONS = 4
+SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
+SMALL_GAP = 1e-13
+ROUNDING = 1e-12
 
 
 class LinearData(Protocol):
@@ -39,12 +43,8 @@ class LinearOptions:
     solver: str = "auto"
 
 
-class OutOfBudget(Exception):
-    """A limit was passed in the middle of an operation."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.value)
-        self.status = status
+class OutOfTime(Exception):
+    """The time limit was passed in the middle of an operation."""
 
 
 def solve_linear(
@@ -68,17 +68,23 @@ def solve_linear(
     asked, point = monitor.limits, start
     for correction in range(CORRECTIONS):
         share = AIM * FURTHER**correction
-        monitor.limits = _scaled(asked, share)
-        status, point = _run(data, problem, point, monitor)
+        monitor.limits = _aim(asked, share, problem)
+        machine = data.newton(problem, point)
+        status = _run(machine, monitor, coarse=point is None)
         monitor.limits = asked
-        point, certificate = data.certify(problem, point)
+        point, certificate = data.certify(problem, machine.point)
         reached = monitor.reached(certificate.violation, certificate.relative_gap)
+        if certificate.gap <= ROUNDING * machine.magnitude:
+            reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
         if reached or not status.converged:
             break
     return data.solution(point, certificate, reached or _unreached(status), monitor)
 
 
-def _scaled(limits: Limits, share: float) -> Limits:
+def _aim(limits: Limits, share: float, problem: LinearProblem) -> Limits:
+    """Return the limits to work to, so that the certificate will meet those asked for."""
+    if problem.costs.size <= SMALL_ROWS:
+        return replace(limits, tolerance=0.0, gap=SMALL_GAP)
     gap = None if limits.gap is None else share * limits.gap
     return replace(limits, tolerance=share * limits.tolerance, gap=gap)
 
@@ -87,26 +93,22 @@ def _unreached(status: Status) -> Status:
     return Status.STALLED if status.converged else status
 
 
-def _run(
-    data: LinearData, problem: LinearProblem, point: Any, monitor: Monitor
-) -> tuple[Status, Any]:
-    """Run the solver from a point; a limit or Ctrl-C leaves the last point that was reached."""
+def _run(machine: NewtonOperations, monitor: Monitor, *, coarse: bool) -> Status:
+    """Run the solver; a limit or Ctrl-C leaves the machine at the last point that was reached."""
 
     def pause() -> None:
-        if status := monitor.out_of_budget():
-            if status is Status.TIME_LIMIT:
-                raise OutOfBudget(status)
+        if monitor.out_of_budget() is Status.TIME_LIMIT:
+            raise OutOfTime
 
-    machine = data.newton(problem, point)
     machine.pause = pause
     try:
-        status = smoothed_newton(machine, monitor, coarse=point is None)
-    except OutOfBudget as stop:
-        status = stop.status
+        return smoothed_newton(machine, monitor, coarse=coarse)
+    except OutOfTime:
+        return Status.TIME_LIMIT
     except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    machine.pause = _nothing
-    return status, machine.point
+        return Status.INTERRUPTED
+    finally:
+        machine.pause = _nothing
 
 
 def _nothing() -> None:

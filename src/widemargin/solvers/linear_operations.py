@@ -49,10 +49,12 @@ class LinearMeasure:
 class NewtonOperations(Protocol):
     """A linear machine whose rounded problem Newton steps solve."""
 
-    pause: Callable[[], None]
+    pause: Any
     rows: int
     smooth: bool
     width: float
+    magnitude: float
+    point: Any
 
     def measure(self) -> LinearMeasure:
         """Return where the point stands, having formed all gradients there."""

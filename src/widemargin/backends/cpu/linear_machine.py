@@ -80,6 +80,12 @@ class CpuLinearMachine:
         return float(self.x[-1]) if self.problem.bias else 0.0
 
     @property
+    def magnitude(self) -> float:
+        """The size of the sums that an objective of zero would be the difference of."""
+        weight = self.problem.tilt if self.problem.tilt > 0 else float(self.problem.costs.sum())
+        return weight * self.scale
+
+    @property
     def shares(self) -> Vector:
         """Dual variables divided by the costs."""
         costs = self.problem.costs

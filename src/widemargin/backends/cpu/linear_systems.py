@@ -23,6 +23,7 @@ Vector = NDArray[np.float64]
 
 FEW_FEATURES = 1500
 FEW_ROWS = 1500
+WORKING_SET = 1500
 SWEEPS_WORK = 1e8
 CG_STEPS = 250
 LEAST_RIDGE = 1e-12
@@ -136,14 +137,53 @@ def _by_conjugate_gradients(
 def penalised_direction(
     rows: LinearRows, curvature: Vector, gradient: Vector, x: Vector, l1: Vector, l2: Vector
 ) -> Vector:
-    """Return the minimiser of the quadratic model with the l1 penalties."""
-    hessian = hessian_of(rows, curvature, l2)
+    """Return the minimiser of the quadratic model with the l1 penalties.
+
+    With many features only those move that are not zero or whose gradient exceeds the penalty, of
+    the latter the worst.
+    """
+    if rows.features <= FEW_FEATURES:
+        hessian, at = hessian_of(rows, curvature, l2), np.arange(x.size)
+    else:
+        excess = np.abs(gradient) - l1
+        excess[(x != 0) | (l1 == 0)] = np.inf
+        order = np.argsort(-excess, kind="stable")[:WORKING_SET]
+        at = np.sort(order[excess[order] > 0])
+        hessian = _restricted_hessian(rows, curvature, l2, at)
     diagonal = np.einsum("ii->i", hessian)
     diagonal += LEAST_RIDGE * max(float(diagonal.max(initial=0.0)), LEAST_RIDGE)
+    gradient, x, l1 = gradient[at], x[at], l1[at]
     move, product = np.zeros(x.size), np.zeros(x.size)
-    sweeps = max(1, int(SWEEPS_WORK / x.size**2))
-    _core.descend_quadratic(hessian, gradient, x, l1, move, product, 1e-12, min(sweeps, 1000))
-    return _polished(hessian, gradient, x, l1, move, rows.threads)
+    sweeps = max(1, min(1000, int(SWEEPS_WORK / max(1, x.size) ** 2)))
+    _core.descend_quadratic(hessian, gradient, x, l1, move, product, 1e-12, sweeps)
+    whole = np.zeros(l2.size)
+    whole[at] = _polished(hessian, gradient, x, l1, move, rows.threads)
+    return whole
+
+
+def _restricted_hessian(
+    rows: LinearRows, curvature: Vector, l2: Vector, at: NDArray[np.int64]
+) -> Vector:
+    """Return the rows and columns `at` of L + Xᵀ H X; the columns are copied for the while."""
+    features, ids = at[at < rows.features], np.flatnonzero(curvature)
+    few = rows.taken(ids if ids.size < rows.count // 2 else np.arange(rows.count))
+    bend = curvature[ids] if ids.size < rows.count // 2 else curvature
+    columns = few[:, features]
+    scaled = (
+        columns.multiply(bend[:, None]).tocsr()
+        if hasattr(columns, "multiply")
+        else (columns * bend[:, None])
+    )
+    products = columns.T @ scaled
+    dense = products.toarray() if hasattr(products, "toarray") else products
+    hessian = np.zeros((at.size, at.size))
+    k = features.size
+    hessian[:k, :k] = dense
+    if at.size > k:
+        hessian[:k, k] = hessian[k, :k] = np.asarray(columns.T @ bend).ravel()
+        hessian[k, k] = bend.sum()
+    np.einsum("ii->i", hessian)[:] += l2[at]
+    return hessian
 
 
 def _polished(
