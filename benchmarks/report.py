@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .agreement import excess, faults
+from .agreement import excess, faults, unsolved
 from .certificate import Quality
 from .quiet import QUIET
-from .rivals import OURS, RIVALS
+from .rivals import OURS, RIVALS, Settings
 
 MEASURES = ("fit", "predict")
 ACCURACY_AGREES = 0.005
@@ -28,12 +28,15 @@ class Entry:
         The run with the least time of fitting.
     errors : tuple of str
         What went wrong in other runs.
+    discarded : tuple of str
+        Why another storage was given up.
     """
 
     seconds: dict[str, float]
     at_limit: tuple[str, ...]
     record: dict[str, Any]
     errors: tuple[str, ...] = ()
+    discarded: tuple[str, ...] = ()
 
     @property
     def quality(self) -> Quality | None:
@@ -50,7 +53,9 @@ class Comparison:
     entries : dict
         The best run of each library.
     faults : dict
-        Why a rival's times must not be compared with ours.
+        Why a rival's times must not be compared with ours; then nobody is called the fastest.
+    failures : dict
+        Why a rival has no time at all: it did not solve the task.
     notes : dict
         What else to know about a library.
     """
@@ -59,12 +64,14 @@ class Comparison:
     threads: int
     entries: dict[str, Entry]
     faults: dict[str, list[str]]
+    failures: dict[str, list[str]]
     notes: dict[str, list[str]]
 
     def ratio(self, rival: str, measure: str) -> float | None:
         """Return how many times faster than the rival we are, None if that means nothing."""
         ours, theirs = self.entries[OURS], self.entries.get(rival)
-        if theirs is None or {OURS, rival} & self.faults.keys() or measure in ours.at_limit:
+        bad = self.faults.keys() | self.failures.keys()
+        if theirs is None or {OURS, rival} & bad or measure in ours.at_limit:
             return None
         if measure not in ours.seconds or measure not in theirs.seconds:
             return None
@@ -103,6 +110,8 @@ def best(runs: Sequence[dict[str, Any]]) -> Entry | None:
     if not runs:
         return None
     errors = tuple(unique(run["error"] for run in runs if "error" in run))
+    discarded = tuple(unique(run["discarded"] for run in runs if "discarded" in run))
+    runs = [run for run in runs if "discarded" not in run]
     seconds, at_limit = {}, []
     for measure in MEASURES:
         times = [run[f"{measure}_seconds"] for run in runs if f"{measure}_seconds" in run]
@@ -113,13 +122,16 @@ def best(runs: Sequence[dict[str, Any]]) -> Entry | None:
             seconds[measure] = float(max(struck))
             at_limit.append(measure)
     record = min(runs, key=lambda run: run.get("fit_seconds", math.inf))
-    return Entry(seconds, tuple(at_limit), record, errors)
+    return Entry(seconds, tuple(at_limit), record, errors, discarded)
 
 
-def judged(entries: dict[str, Entry]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return faults and notes of each rival."""
+def judged(entries: dict[str, Entry]) -> tuple[dict[str, list[str]], ...]:
+    """Return faults, failures and notes of each rival."""
     found: dict[str, list[str]] = {}
-    notes: dict[str, list[str]] = {}
+    failures: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {
+        rival: list(entry.discarded) for rival, entry in entries.items() if entry.discarded
+    }
     ours = entries[OURS]
     for rival, entry in entries.items():
         if entry.errors:
@@ -127,9 +139,13 @@ def judged(entries: dict[str, Entry]) -> tuple[dict[str, list[str]], dict[str, l
         if rival == OURS or rival in found:
             continue
         if entry.quality is None or ours.quality is None:
-            notes[rival] = ["not finished, so the ratio is a lower bound without a check"]
+            sentence = "not finished, so the ratio is a lower bound without a check"
+            notes.setdefault(rival, []).append(sentence)
             continue
-        tol = 1e-3
+        tol = Settings.tol
+        if reason := unsolved(entry.quality, tol):
+            failures[rival] = [reason]
+            continue
         wrong = faults(ours.quality, entry.quality, tol)
         accuracies = [e.record.get("accuracy") for e in (ours, entry)]
         if None not in accuracies and abs(accuracies[0] - accuracies[1]) > ACCURACY_AGREES:
@@ -137,8 +153,8 @@ def judged(entries: dict[str, Entry]) -> tuple[dict[str, list[str]], dict[str, l
         if wrong:
             found[rival] = wrong
         if note := excess(entry.quality, tol):
-            notes[rival] = [note]
-    return found, notes
+            notes.setdefault(rival, []).append(note)
+    return found, failures, notes
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -203,7 +219,8 @@ def time_table(items: Sequence[Comparison], measure: str) -> str:
             text = "" if entry is None else seconds_text(entry, measure)
             if entry is not None and measure in entry.seconds:
                 more = "> " if measure in entry.at_limit else ""
-                text += f" ({more}{ratio:.2f})" if ratio else " (no agreement)"
+                why = "not solved" if rival in item.failures else "no agreement"
+                text += f" ({more}{ratio:.2f})" if ratio else f" ({why})"
             row.append(text)
         fastest = item.fastest_ratio(measure)
         rows.append([*row, f"{fastest:.2f}" if fastest else ""])
@@ -242,7 +259,12 @@ def quality_table(items: Sequence[Comparison]) -> str:
 def remarks(items: Sequence[Comparison]) -> str:
     lines = []
     for item in items:
-        for kind, found in (("**disagreement**", item.faults), ("note", item.notes)):
+        kinds = {
+            "**disagreement**": item.faults,
+            "**not solved**": item.failures,
+            "note": item.notes,
+        }
+        for kind, found in kinds.items():
             for rival, sentences in found.items():
                 where = f"{item.set}, {item.threads} threads, {rival}"
                 lines += [f"- {kind}: {where}: {sentence}" for sentence in sentences]

@@ -80,15 +80,15 @@ def compare(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
 def compare_on(name: str, plan: Plan, runner: Runner) -> list[dict[str, Any]]:
     dataset = datasets.TABLE[name]
     data = str(datasets.cached(name, plan.data))
-    tasks = []
-    for rival in plan.rivals:
-        first = Request(
-            rival, data, "csr", dataset.C, dataset.gamma, cores_for(1), limit=plan.limit
+    # A library that uses one core only runs once for any number of threads.
+    tasks = [
+        Request(
+            rival, data, "csr", dataset.C, dataset.gamma, cores_for(threads), threads,
+            limit=plan.limit,
         )
-        form = runner.better_form(first)
-        # A library that uses one core only runs once for any number of threads.
-        for threads in plan.threads if RIVALS[rival].parallel else [1]:
-            tasks.append(replace(first, form=form, threads=threads, cores=cores_for(threads)))
+        for rival in plan.rivals
+        for threads in (plan.threads if RIVALS[rival].parallel else [1])
+    ]  # fmt: skip
     records: list[dict[str, Any]] = []
     too_slow: set[tuple[str, int]] = set()
     for repeat in range(plan.repeats):
@@ -96,13 +96,22 @@ def compare_on(name: str, plan: Plan, runner: Runner) -> list[dict[str, Any]]:
             task = tasks[(turn + repeat) % len(tasks)]
             if (task.rival, task.threads) in too_slow:
                 continue
-            record = {"set": name, "rival": task.rival, "threads": task.threads}
-            record |= {"form": task.form, "repeat": repeat} | runner.judged(task)
+            record = measured(name, task, repeat, runner)
+            if reason := runner.give_up_form(record, task):
+                records.append(record | {"discarded": reason})
+                record = measured(name, task, repeat, runner)
             if record["limit"] or "error" in record:
                 too_slow.add((task.rival, task.threads))
             records.append(record)
-            sys.stderr.write(report.line(record) + "\n")
     return records
+
+
+def measured(name: str, task: Request, repeat: int, runner: Runner) -> dict[str, Any]:
+    form = runner.better_form(replace(task, threads=1, cores=cores_for(1)))
+    record = {"set": name, "rival": task.rival, "threads": task.threads, "form": form}
+    record |= {"repeat": repeat} | runner.judged(replace(task, form=form))
+    sys.stderr.write(report.line(record) + "\n")
+    return record
 
 
 def cores_for(threads: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import datasets
+from .agreement import unsolved
 from .certificate import Expansion, Quality, certify
 from .quiet import wait_until_quiet
 from .rivals import RIVALS
@@ -34,6 +35,7 @@ class Runner:
     patience: float = 60.0
     _qualities: dict[tuple[str, str], Quality] = field(default_factory=dict)
     _forms: dict[tuple[str, str], str] = field(default_factory=dict)
+    _given_up: set[tuple[str, str]] = field(default_factory=set)
 
     def run(self, request: Request, path: str | None = None) -> dict[str, Any]:
         """Return what one run measured; ``limit`` tells whether it was ended by its limit.
@@ -81,6 +83,20 @@ class Runner:
                 split.X, split.y, Expansion.load(file), C=request.C, gamma=request.gamma
             )
         return self._qualities[key]
+
+    def give_up_form(self, result: dict[str, Any], request: Request) -> str:
+        """Turn to the other storage if a fit in this one was no solution; return why."""
+        if "quality" not in result:
+            return ""
+        values = result["quality"]
+        reason = unsolved(Quality(**{k: values[k] for k in values if k != "gap"}), request.tol)
+        others = [form for form in RIVALS[request.rival].forms if form != result["form"]]
+        key = request.rival, request.data
+        if not reason or not others or key in self._given_up:
+            return ""
+        self._given_up.add(key)
+        self._forms[key] = others[0]
+        return f"stored as {result['form']}, {reason}; {others[0]} is used instead"
 
     def better_form(self, request: Request) -> str:
         """Return the storage in which a library fits a sample of the set faster."""

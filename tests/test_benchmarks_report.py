@@ -154,6 +154,41 @@ def test_no_ratio_without_agreement(changes, part):
     assert part in text
 
 
+def test_rival_without_a_solution_is_not_the_fastest():
+    far = replace(GOOD, violation=3.0, primal=200.0).to_json()
+    records = [*RECORDS[:3], RECORDS[3] | {"quality": far}]
+    (item,) = report.comparisons(records)
+    assert item.ratio("sklearnex", "fit") is None
+    assert item.fastest_ratio("fit") == 30.0
+    text = report.markdown({"command": "", "date": "", "machine": "", "records": records}, [item])
+    assert "9 (not solved)" in text
+    assert "**not solved**: a9a" in text
+
+
+def test_storage_without_a_solution_is_given_up(tmp_path, monkeypatch):
+    """The other storage is tried once, and the report tells."""
+    monkeypatch.setattr(datasets, "CACHE", tmp_path)
+    monkeypatch.setattr(datasets, "ALMOST_DENSE", 2.0)
+
+    class Fails(Runner):
+        def run(self, request, path=None):
+            return {"fit_seconds": 2.0 if request.form == "dense" else 1.0}
+
+        def judged(self, request, path=None):
+            wrong = request.rival == "sklearn" and request.form == "csr"
+            quality = replace(GOOD, violation=3.0) if wrong else GOOD
+            entry = record("tiny", request.rival, request.threads, 1.0)
+            return entry | {"quality": quality.to_json(), "form": request.form}
+
+    plan = run.Plan(None, ["tiny"], [OURS, "sklearn"], [1], 2, 60, 0.0)
+    records = run.compare(plan, Fails())
+    forms = [(r["form"], "discarded" in r) for r in records if r["rival"] == "sklearn"]
+    assert forms == [("csr", True), ("dense", False), ("dense", False)]
+    (item,) = report.comparisons(records)
+    assert item.ratio("sklearn", "fit") == 1.0
+    assert "stored as csr" in item.notes["sklearn"][0]
+
+
 def test_goals_of_the_file_are_checked():
     outcomes = {outcome.goal.name: outcome for outcome in goals.check(report.comparisons(RECORDS))}
     assert len(outcomes) == len(goals.read()) == 7

@@ -142,6 +142,7 @@ PATHS = {
     "no memory": ({"budget": 1, "dear": True, "tolerance": 1e-5}, 24),
     "no memory, cheap kernel": ({"budget": 1, "tolerance": 1e-5}, 24),
     "no memory, Newton": ({"budget": 1, "exact": True, "dear": True, "tolerance": 1e-5}, 24),
+    "two segments in one block": ({"segments": [100, 200]}, None),
     "two segments": ({"segments": [100, 200]}, 24),
     "two segments of kept rows": ({"segments": [190, 110], "dear": True}, 24),
     "two threads": ({"threads": 2}, 24),

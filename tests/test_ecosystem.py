@@ -32,7 +32,7 @@ MACHINES = {
     "SVC sigmoid": SVC(kernel="sigmoid", gamma=0.1, decision_function_shape="ovo"),
     "SVC ovr linear": SVC(kernel="linear", multi_class="ovr"),
     "SVC kernel object": SVC(kernel=0.5 * RBF(0.3) + Linear() * Laplacian(0.1)),
-    "NuSVC": NuSVC(nu=0.1, kernel="poly", degree=2),
+    "NuSVC": NuSVC(nu=0.1, gamma=0.5),
     "SVR": SVR(C=3.0),
     "NuSVR": NuSVR(kernel="laplacian", gamma=0.1),
     "OneClassSVM": OneClassSVM(nu=0.2),

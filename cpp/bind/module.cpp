@@ -1,6 +1,7 @@
 #include "bind/arrays.hpp"
 
 NB_MODULE(_core, m) {
+    nb::set_leak_warnings(false);  // objects may outlive the interpreter: a model held to the end
     m.doc() = "The compiled core of widemargin: the loops that touch every number.";
     widemargin::bind_rows(m);
     widemargin::bind_panels(m);

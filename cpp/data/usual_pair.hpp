@@ -35,22 +35,20 @@ inline std::uint64_t digits_between(const char* text, unsigned first, unsigned l
 
 [[gnu::always_inline]] inline UsualPair read_usual_pair(const char* text) {
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
-    const auto is = [&](char c) {
-        return unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c))));
-    };
-    const auto at_most = [](__m128i y, char c) {
-        return unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(y, _mm_set1_epi8(c)), y)));
-    };
+    const auto equal = [&](char c) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(c)); };
+    const auto mask = [](__m128i bytes) { return unsigned(_mm_movemask_epi8(bytes)); };
     const auto lowest = [](unsigned mask) { return mask & (0u - mask); };
     constexpr unsigned beyond = 1u << 16;
-    const unsigned end = lowest(at_most(x, ' ') | beyond);
+    const unsigned end = lowest(mask(_mm_or_si128(equal(' '), equal('\n'))) | beyond);
     // What is no digit: a colon, a minus behind it, a point and the end, and nothing else.
-    unsigned others = beyond | (0xffff & ~at_most(_mm_sub_epi8(x, _mm_set1_epi8('0')), 9));
+    const __m128i digits = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+    unsigned others = beyond | (0xffff & ~mask(is_digit));
     const unsigned colon = lowest(others);
-    const unsigned minus = (colon << 1) & is('-');
+    const unsigned minus = (colon << 1) & mask(equal('-'));
     others ^= colon | minus;
     const unsigned whole_end = lowest(others);
-    const unsigned point = whole_end & is('.');
+    const unsigned point = whole_end & mask(equal('.'));
     others ^= point;
     const unsigned end_at = unsigned(std::countr_zero(end));
     const unsigned colon_at = unsigned(std::countr_zero(colon));
@@ -58,7 +56,7 @@ inline std::uint64_t digits_between(const char* text, unsigned first, unsigned l
     const unsigned whole_end_at = unsigned(std::countr_zero(whole_end));
     const unsigned fraction_at = whole_end_at + (point != 0);
     const unsigned whole = whole_end_at - value_at, fraction = end_at - fraction_at;
-    const bool valid = (colon & is(':')) && end == lowest(others) && end != beyond &&
+    const bool valid = (colon & mask(equal(':'))) && end == lowest(others) && end != beyond &&
                        colon_at - 1 < 8 && whole <= 8 && fraction <= 8 && whole + fraction - 1 < 15;
     if (!valid) return {};
     std::uint64_t mantissa = digits_between(text, value_at, whole_end_at);
@@ -67,7 +65,7 @@ inline std::uint64_t digits_between(const char* text, unsigned first, unsigned l
         mantissa = mantissa * whole_powers[fraction] + digits_between(text, fraction_at, end_at);
         size = double(std::int64_t(mantissa)) / exact_powers[fraction];
     }
-    return {true, (end & is('\n')) != 0, int(end_at), digits_between(text, 0, colon_at),
+    return {true, (end & mask(equal('\n'))) != 0, int(end_at), digits_between(text, 0, colon_at),
             with_sign(size, minus != 0)};
 }
 

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ..problem import Problem
 from ..reductions.jobs import Job
@@ -26,8 +23,9 @@ from ..solution import Solution, Status
 from .certainty import CertaintyMixin
 from .joint import JointMixin
 from .kernel_base import FitData, KernelEstimator
+from .labels import class_weights, number_labels
 from .probabilities import ProbabilityMixin
-from .validation import check_choice, check_flag, check_weights
+from .validation import check_choice, check_flag
 
 __all__ = ["KernelClassifier"]
 
@@ -101,48 +99,9 @@ class KernelClassifier(
 
     def _targets(self, y: Any, sample_weight: Any) -> tuple[Ids, Vector]:
         """Return class numbers and weights; classes are those of rows with any weight."""
-        if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None: "
-                f"{type(self).__name__} learns from labels"
-            )
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        weights = check_weights(sample_weight, y.shape[0])
-        classes = np.unique(y[weights > 0])
-        if len(classes) < 2:
-            if len(np.unique(y)) > 1:
-                raise ValueError(
-                    "Invalid input - all samples with positive weights belong to the same class"
-                )
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(classes)} class"
-            )
-        labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1).astype(np.int64)
-        self.classes_ = classes
-        self.class_weight_ = self._class_weights(labels, weights)
+        self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
         return labels, weights
-
-    def _class_weights(self, labels: Ids, weights: Vector) -> Vector:
-        """Return the weight of each class; "balanced" gives all classes the same total."""
-        chosen, classes = self.class_weight, self.classes_
-        if chosen is None:
-            return np.ones(len(classes))
-        if isinstance(chosen, str):
-            check_choice("class_weight", chosen, ("balanced",))
-            totals = np.bincount(labels, weights, minlength=len(classes))
-            return np.asarray(totals.sum() / (len(classes) * totals))
-        if not isinstance(chosen, dict):
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, found {chosen!r}")
-        known = classes.tolist()
-        unknown = [label for label in chosen if label not in known]
-        if unknown and not set(known) <= set(chosen):  # rather a slip than an absent class
-            raise ValueError(f"class_weight names {unknown!r}, but the classes are {known!r}")
-        result = [chosen.get(label, 1.0) for label in known]
-        if not all(isinstance(w, Real) and np.isfinite(w) and w > 0 for w in result):
-            raise ValueError(f"class_weight must hold positive numbers, found {chosen!r}")
-        return np.array(result, dtype=np.float64)
 
     def _fit_pairs(self, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit one machine for each pair of classes, or for each class against the rest."""

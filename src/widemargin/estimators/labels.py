@@ -65,6 +65,6 @@ def class_weights(chosen: Any, classes: Any, labels: Ids, weights: Vector) -> Ve
     if unknown and not set(known) <= set(chosen):  # rather a slip than an absent class
         raise ValueError(f"class_weight names {unknown!r}, but the classes are {known!r}")
     result = [chosen.get(label, 1.0) for label in known]
-    if not all(isinstance(w, Real) and np.isfinite(w) and w > 0 for w in result):
+    if not all(isinstance(w, Real) and 0 < float(w) < np.inf for w in result):
         raise ValueError(f"class_weight must hold positive numbers, found {chosen!r}")
     return np.array(result, dtype=np.float64)

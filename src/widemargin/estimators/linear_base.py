@@ -25,7 +25,7 @@ __all__ = ["LinearEstimator"]
 
 Vector = NDArray[np.float64]
 
-SOLVERS = ("auto", "newton")
+SOLVERS = ("auto", "newton", "dual")
 PENALTIES = ("l2", "l1", "elasticnet")
 
 

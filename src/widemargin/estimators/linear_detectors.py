@@ -37,14 +37,14 @@ class LinearOneClassSVM(OutlierMixin, LinearEstimator):  # type: ignore[misc]
     gap_tol : float, default=1e-4
         The fit ends when (primal − dual) / primal objective is at most this.
     max_iter : int, default=-1
-        Largest number of Newton steps; -1 for no limit, for there is no need of one.
+        Largest number of Newton steps or epochs; -1 for no limit, for there is no need of one.
     max_time : float, default=None
         Largest time in seconds.
     n_jobs : int, default=None
         Threads; None for all usable cores. The result does not depend on it.
     warm_start : bool, default=False
         Whether to begin from the last fit.
-    solver : {"auto", "newton"}, default="auto"
+    solver : {"auto", "newton", "dual"}, default="auto"
         See "Solvers" below.
     verbose : bool, default=False
         Whether to show a line of progress.
@@ -68,16 +68,18 @@ class LinearOneClassSVM(OutlierMixin, LinearEstimator):  # type: ignore[misc]
     status_ : Status
         How the fit ended; its value is a sentence.
     n_iter_ : int
-        Newton steps of the machine that took most.
+        Newton steps and epochs of the machine that took most.
     history_ : tuple of Progress
         Time, objective and gap after each step.
 
     Notes
     -----
-    **Solvers.** ``"auto"`` is Newton's method on ever less rounded losses for every problem; its
-    linear systems are solved, by rule,
+    **Solvers.** ``"auto"`` is dual coordinate descent with shrinking (``"dual"``) for a squared
+    penalty alone and more than 1500 features, which Newton's method finishes where it becomes
+    slow; otherwise Newton's method on ever less rounded losses (``"newton"``). The linear systems
+    of the latter are solved, by rule,
 
-    - with a squared penalty alone and at most 1500 features: by the Gram matrix of the features,
+    - with a squared penalty and at most 1500 features: by the Gram matrix of the features,
       unless fewer rows than half the features have curvature;
     - with more features and at most 1500 rows with curvature: by the matrix of their dot products;
     - otherwise: by conjugate gradients, preconditioned by the diagonal;

@@ -1,34 +1,53 @@
-"""Linear machines: solve, certify, and go on until the certificate holds.
+"""Linear machines: choose a solver, solve, certify, and go on until the certificate holds.
 
-What is reported is recomputed from
-coefficients and dual variables alone; where the certificate misses what was asked for by a little,
-the fit goes on with a smaller aim.
+What is reported is recomputed from coefficients and dual variables alone; where the certificate
+misses what was asked for by a little, the fit goes on with a smaller aim.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..problem import LinearProblem
 from ..solution import Certificate, LinearSolution, Status
-from .linear_operations import NewtonOperations
+from .dual_descent import dual_descent
+from .linear_operations import DescentOperations, NewtonOperations
 from .monitor import Limits, Monitor
 from .smoothed_newton import smoothed_newton
 
-__all__ = ["LinearData", "LinearOptions", "solve_linear"]
+__all__ = ["LinearData", "LinearOptions", "choose", "solve_linear"]
 
 AIM = 0.9  # share of the tolerances to work to
 FURTHER = 0.2
 CORRECTIONS = 4
 SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
+FEW_FEATURES = 1500  # so many make the matrix of a Newton step cheap
 SMALL_GAP = 1e-13
 ROUNDING = 1e-12
 
 
 class LinearData(Protocol):
-    """Rows of a linear machine on some backend."""
+    """Rows of a linear machine on some backend; `pause` is called between parts of its work."""
 
-    def newton(self, problem: LinearProblem, point: Any) -> Any:
-        """Return the state of a machine for Newton steps: ``NewtonOperations``."""
+    pause: Callable[[], None]
+    features: int
+
+    def newton(self, problem: LinearProblem, point: Any) -> NewtonOperations:
+        """Return the state of a machine for Newton steps."""
+        ...
+
+    def descent(self, problem: LinearProblem, point: Any) -> DescentOperations:
+        """Return the state of a machine for dual coordinate descent."""
+        ...
+
+    def magnitude(self, problem: LinearProblem) -> float:
+        """Return the size of the sums that an objective of zero would be the difference of."""
+        ...
+
+    def solution(
+        self, point: Any, certificate: Certificate, status: Status, monitor: Monitor
+    ) -> LinearSolution:
+        """Return the solution that a certified point is."""
         ...
 
     def certify(self, problem: LinearProblem, point: Any) -> tuple[Any, Certificate]:
@@ -41,6 +60,19 @@ class LinearOptions:
     """Settings of one solver run that are not limits."""
 
     solver: str = "auto"
+
+
+def choose(features: int, problem: LinearProblem, options: LinearOptions) -> str:
+    """Return the solver to begin with.
+
+    Dual coordinate descent ("dual") for a squared penalty alone and more than `FEW_FEATURES`
+    features, which Newton's method finishes if it becomes slow; otherwise Newton's method.
+    """
+    if problem.l1 > 0 or problem.l2 <= 0 or problem.bias_l1 > 0:
+        return "newton"
+    if options.solver != "auto":
+        return options.solver
+    return "dual" if features > FEW_FEATURES else "newton"
 
 
 class OutOfTime(Exception):
@@ -66,15 +98,29 @@ def solve_linear(
         Settings.
     """
     asked, point = monitor.limits, start
+
+    def pause() -> None:
+        if monitor.out_of_budget() is Status.TIME_LIMIT:
+            raise OutOfTime
+
     for correction in range(CORRECTIONS):
         share = AIM * FURTHER**correction
         monitor.limits = _aim(asked, share, problem)
-        machine = data.newton(problem, point)
-        status = _run(machine, monitor, coarse=point is None)
+        data.pause = pause
+        status = Status.STALLED
+        if choose(data.features, problem, options) == "dual" and correction == 0:
+            descent = data.descent(problem, point)
+            status = _run(lambda: dual_descent(descent, monitor))
+            point = descent.point
+        if status is Status.STALLED:
+            machine, coarse = data.newton(problem, point), point is None
+            status = _run(lambda: smoothed_newton(machine, monitor, coarse=coarse))
+            point = machine.point
         monitor.limits = asked
-        point, certificate = data.certify(problem, machine.point)
+        data.pause = nothing
+        point, certificate = data.certify(problem, point)
         reached = monitor.reached(certificate.violation, certificate.relative_gap)
-        if certificate.gap <= ROUNDING * machine.magnitude:
+        if certificate.gap <= ROUNDING * data.magnitude(problem):
             reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
         if reached or not status.converged:
             break
@@ -93,23 +139,15 @@ def _unreached(status: Status) -> Status:
     return Status.STALLED if status.converged else status
 
 
-def _run(machine: NewtonOperations, monitor: Monitor, *, coarse: bool) -> Status:
-    """Run the solver; a limit or Ctrl-C leaves the machine at the last point that was reached."""
-
-    def pause() -> None:
-        if monitor.out_of_budget() is Status.TIME_LIMIT:
-            raise OutOfTime
-
-    machine.pause = pause
+def _run(solve: Callable[[], Status]) -> Status:
+    """Run a solver; a limit or Ctrl-C leaves the machine at the last point that was reached."""
     try:
-        return smoothed_newton(machine, monitor, coarse=coarse)
+        return solve()
     except OutOfTime:
         return Status.TIME_LIMIT
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    finally:
-        machine.pause = _nothing
 
 
-def _nothing() -> None:
-    """Do nothing between parts."""
+def nothing() -> None:
+    """Do nothing between parts of the work."""

@@ -1,10 +1,9 @@
 """What a backend must be able to do for the solvers of linear machines.
 
 As with `operations`, a solver never sees an array, and what takes long is cut into parts between
-which the backend calls `pause`; the solver sets it to look at the clock.
+which the backend calls ``LinearData.pause``, which looks at the clock.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -49,11 +48,9 @@ class LinearMeasure:
 class NewtonOperations(Protocol):
     """A linear machine whose rounded problem Newton steps solve."""
 
-    pause: Any
     rows: int
     smooth: bool
     width: float
-    magnitude: float
     point: Any
 
     def measure(self) -> LinearMeasure:
@@ -80,9 +77,9 @@ class NewtonOperations(Protocol):
 class DescentOperations(Protocol):
     """A linear machine whose dual variables move one at a time."""
 
-    pause: Callable[[], None]
     rows: int
     active: int
+    point: Any
 
     def epoch(self) -> float:
         """Visit all active rows in random order; return the largest violation met."""
@@ -98,8 +95,4 @@ class DescentOperations(Protocol):
 
     def take_back(self) -> bool:
         """Work on all rows again; return False if none had been set aside."""
-        ...
-
-    def point(self) -> Any:
-        """Return the point reached."""
         ...

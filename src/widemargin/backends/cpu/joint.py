@@ -17,7 +17,7 @@ from ... import _core
 from ...solution import Certificate
 from ...solvers.operations import BlockStep, Measure
 from .joint_exact import UNKNOWNS, JointFinish, upper_bounds
-from .kernel_data import CERTIFY_VALUES, CpuKernelData
+from .kernel_data import CERTIFY_VALUES, LEAST_BLOCK, CpuKernelData
 from .machine import whole
 from .row_cache import RowCache
 from .sources import Source, row_parts
@@ -31,7 +31,7 @@ BLOCK_ROWS = 1024
 BLOCK_VALUES = 1 << 18  # rows times classes of a block: what its solver keeps in cache
 SLICE_VALUES = 1 << 31  # rows times classes times steps: about 0.2 seconds
 INTERIOR_WORK = 6e9  # classes times rows³ of a block given to the interior point method
-SLOW = 15  # rounds in which the violation should halve
+SLOW = 30  # rounds in which the violation should halve
 LONGEST_PAUSE = 4  # rounds without a Newton step after some that were in vain
 
 
@@ -73,7 +73,8 @@ class JointMachine:
         self.source, self.diagonal, self.labels, self.costs = source, diagonal, labels, costs
         self.a, self.outputs, self.threads = start, outputs, threads
         self.rows, self.classes = labels.size, start.shape[0]
-        self.block_size = max(2, min(BLOCK_ROWS, BLOCK_VALUES // self.classes, self.rows, slots))
+        size = min(BLOCK_ROWS, max(LEAST_BLOCK, BLOCK_VALUES // self.classes))
+        self.block_size = min(size, self.rows, slots)
         self.cache = None if self.whole else RowCache(source, diagonal.size, slots)
         self.violations = np.zeros(self.rows)
         self.block: Ids = np.empty(0, dtype=np.int64)
@@ -311,7 +312,7 @@ class CpuJointData:
             costs,
             start=a,
             outputs=self._outputs(a, precision),
-            slots=int(max(2, min(data.rows, data.budget // 2 // row_bytes))),
+            slots=min(data.rows, max(LEAST_BLOCK, data.budget // 2 // row_bytes)),
             threads=data.threads,
             stop=stop,
         )

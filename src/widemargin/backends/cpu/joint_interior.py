@@ -50,7 +50,8 @@ def interior_point(
         Asked between steps.
     """
     path = _Path(square, linear, upper)
-    best, least, idle = path.rounded(upper), path.gap, 0
+    best, least = path.rounded(upper), path.gap
+    mark, idle = path.gap, 0
     while path.gap > GAP * abs(path.objective) and idle < PATIENCE:
         if stop():
             return None
@@ -58,7 +59,9 @@ def interior_point(
             path.step()
         except LinAlgError:
             break
-        idle = 0 if path.gap < 0.5 * least else idle + 1
+        idle += 1
+        if path.gap < 0.5 * mark:
+            mark, idle = path.gap, 0
         if path.gap < least:
             best, least = path.rounded(upper), path.gap
     return best

@@ -10,6 +10,8 @@ enclose the optimum. Without an l2 penalty |v_k| <= l1 must hold, and with a fre
 sum of u_i = tilt; the dual variables are made to obey before anything is computed.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,17 +21,26 @@ from ...solution import Certificate
 from .linear_machine import LinearPoint, balancing_shift, dual_bound
 from .linear_rows import LinearRows
 
-__all__ = ["certify_linear"]
+__all__ = ["certify_linear", "evaluate"]
 
 Vector = NDArray[np.float64]
 
 UNBOUNDED = (1, 4)  # the squared losses, whose dual variables have no upper bound
 
 
-def certify_linear(
-    data: LinearRows, problem: LinearProblem, point: LinearPoint
-) -> tuple[LinearPoint, Certificate]:
-    """Return the point with feasible dual variables, and its certificate in float64."""
+@dataclass(frozen=True)
+class Evaluation:
+    """Objectives and violation of a point with feasible dual variables."""
+
+    point: LinearPoint
+    outputs: Vector
+    primal: float
+    dual: float
+    violation: float
+
+
+def evaluate(data: LinearRows, problem: LinearProblem, point: LinearPoint) -> Evaluation:
+    """Make the dual variables feasible and compute everything from coefficients and them alone."""
     d, x, costs = data.features, point.x, problem.costs
     l1, l2 = problem.penalties(d)
     free = problem.bias and l1[-1] == 0 and l2[-1] == 0
@@ -47,23 +58,37 @@ def certify_linear(
     if largest > 1:
         shares, v = shares / largest, v / largest
     loss = float(costs @ problem.loss.value(outputs, problem.targets))
-    primal = float(l1 @ np.abs(x) + 0.5 * (l2 * x) @ x) + problem.tilt * bias + loss
-    dual = dual_bound(l1, l2, v, float(costs @ problem.loss.dual(shares, problem.targets)))
     rest = v - l2 * x
     off = np.where(x != 0, np.abs(rest - l1 * np.sign(x)), np.maximum(np.abs(rest) - l1, 0.0))
     rows_off = problem.loss.violation(outputs, problem.targets, shares)[costs > 0]
-    if free:
-        span = _bias_range(data, problem, outputs, bias, primal - dual)
-    else:
-        span = _penalised_range(problem, bias, primal - dual)
-    certificate = Certificate(
-        primal=primal,
-        dual=dual,
+    return Evaluation(
+        point=LinearPoint(x, shares),
+        outputs=outputs,
+        primal=float(l1 @ np.abs(x) + 0.5 * (l2 * x) @ x) + problem.tilt * bias + loss,
+        dual=dual_bound(l1, l2, v, float(costs @ problem.loss.dual(shares, problem.targets))),
         violation=max(float(off.max(initial=0.0)), float(rows_off.max(initial=0.0))),
+    )
+
+
+def certify_linear(
+    data: LinearRows, problem: LinearProblem, point: LinearPoint
+) -> tuple[LinearPoint, Certificate]:
+    """Return the point with feasible dual variables, and its certificate in float64."""
+    at = evaluate(data, problem, point)
+    bias = float(point.x[-1]) if problem.bias else 0.0
+    gap = at.primal - at.dual
+    if problem.bias and problem.bias_l1 == 0 and problem.bias_l2 == 0:
+        span = _bias_range(data, problem, at.outputs, bias, gap)
+    else:
+        span = _penalised_range(problem, bias, gap)
+    certificate = Certificate(
+        primal=at.primal,
+        dual=at.dual,
+        violation=at.violation,
         multipliers=(bias,),
         multiplier_range=(span,),
     )
-    return LinearPoint(x, shares), certificate
+    return at.point, certificate
 
 
 def _balanced(shares: Vector, problem: LinearProblem) -> Vector:

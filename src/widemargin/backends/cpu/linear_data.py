@@ -1,12 +1,14 @@
 """Linear machines on the CPU: the data that all machines of one fit share."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ...problem import LinearProblem
 from ...solution import Certificate, LinearSolution, Status
 from ...solvers.monitor import Monitor
 from .linear_certificate import certify_linear
-from .linear_machine import CpuLinearMachine, LinearPoint
+from .linear_descent import CpuLinearDescent
+from .linear_machine import CpuLinearMachine, LinearPoint, magnitude
 from .linear_rows import LinearRows
 
 __all__ = ["CpuLinearData"]
@@ -25,10 +27,28 @@ class CpuLinearData:
 
     def __init__(self, X: Any, threads: int) -> None:
         self.rows = LinearRows(X, threads)
+        self.features = self.rows.features
+
+    @property
+    def pause(self) -> Callable[[], None]:
+        """What is called between parts of long operations."""
+        return self.rows.pause
+
+    @pause.setter
+    def pause(self, call: Callable[[], None]) -> None:
+        self.rows.pause = call
 
     def newton(self, problem: LinearProblem, point: LinearPoint | None) -> CpuLinearMachine:
         """Return the state of a machine for Newton steps."""
         return CpuLinearMachine(self.rows, problem, point)
+
+    def descent(self, problem: LinearProblem, point: LinearPoint | None) -> CpuLinearDescent:
+        """Return the state of a machine for dual coordinate descent."""
+        return CpuLinearDescent(self.rows, problem, point)
+
+    def magnitude(self, problem: LinearProblem) -> float:
+        """Return the size of the sums that an objective of zero would be the difference of."""
+        return magnitude(self.rows, problem)
 
     def certify(
         self, problem: LinearProblem, point: LinearPoint

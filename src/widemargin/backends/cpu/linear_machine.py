@@ -12,7 +12,7 @@ from ...solvers.linear_operations import LinearMeasure
 from .linear_rows import LinearRows
 from .linear_systems import direction, penalised_direction
 
-__all__ = ["CpuLinearMachine", "LinearPoint", "balancing_shift", "dual_bound"]
+__all__ = ["CpuLinearMachine", "LinearPoint", "balancing_shift", "dual_bound", "magnitude"]
 
 Vector = NDArray[np.float64]
 
@@ -66,24 +66,9 @@ class CpuLinearMachine:
         self._refresh()
 
     @property
-    def pause(self) -> Any:
-        """What is called between parts of long operations."""
-        return self.data.pause
-
-    @pause.setter
-    def pause(self, call: Any) -> None:
-        self.data.pause = call
-
-    @property
     def bias(self) -> float:
         """The bias b."""
         return float(self.x[-1]) if self.problem.bias else 0.0
-
-    @property
-    def magnitude(self) -> float:
-        """The size of the sums that an objective of zero would be the difference of."""
-        weight = self.problem.tilt if self.problem.tilt > 0 else float(self.problem.costs.sum())
-        return weight * self.scale
 
     @property
     def shares(self) -> Vector:
@@ -281,6 +266,12 @@ def balancing_shift(along: Any, tilt: float, total: float, scale: float) -> floa
         else:
             at = 0.5 * (low + high)
     return at
+
+
+def magnitude(data: LinearRows, problem: LinearProblem) -> float:
+    """Return the size of the sums that an objective of zero would be the difference of."""
+    weight = problem.tilt if problem.tilt > 0 else float(problem.costs.sum())
+    return weight * _scale(data, problem)
 
 
 def _scale(data: LinearRows, problem: LinearProblem) -> float:
