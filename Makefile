@@ -57,7 +57,7 @@ READ_BUILD_TOOLS := import tomllib; \
 
 $(VENV)/.build-tools: pyproject.toml | $(BIN)/python
 	$(BIN)/python -c '$(READ_BUILD_TOOLS)' > $@.txt
-	$(PIP) install -r $@.txt cmake ninja setuptools
+	$(PIP) install -r $@.txt cmake ninja "setuptools>=70.1"
 	touch $@
 
 # One stamp for each extra: installed again only after a source changed.

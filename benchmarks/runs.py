@@ -46,16 +46,20 @@ class Runner:
         variables = os.environ | environment(request.threads)
         if path is not None:
             variables["PYTHONPATH"] = path
-        process = subprocess.run(
-            [sys.executable, "-m", "benchmarks.worker"],
-            input=request.to_json(),
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env=variables,
-            timeout=2 * request.limit + LOADING,
-            check=False,
-        )
+        limit = 2 * request.limit + LOADING
+        try:
+            process = subprocess.run(
+                [sys.executable, "-m", "benchmarks.worker"],
+                input=request.to_json(),
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                env=variables,
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"busy_cores": round(busy, 2), "limit": 0, "error": f"no end after {limit} s"}
         result: dict[str, Any] = {"busy_cores": round(busy, 2), "limit": 0}
         for line in process.stdout.splitlines():
             if line.startswith("{"):

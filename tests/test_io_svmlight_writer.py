@@ -89,9 +89,7 @@ def test_everything_beside_the_entries():
         cost=[0.5, 2],
         comments=["", " häuser # 2"],
     )
-    assert text.decode() == (
-        "1 qid:7 sid:-1 cost:0.5 2:2\n2 qid:8 sid:0 cost:2 1:3 # häuser # 2\n"
-    )
+    assert text.decode() == ("1 qid:7 sid:-1 cost:0.5 2:2\n2 qid:8 sid:0 cost:2 1:3 # häuser # 2\n")
     wanted = {"query_id": True, "slack_id": True, "cost": True, "comments": True}
     back = load_svmlight(io.BytesIO(text), **wanted)
     assert [np.asarray(extra).tolist() for extra in back[2:]] == [

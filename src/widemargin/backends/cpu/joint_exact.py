@@ -71,7 +71,7 @@ class JointFinish:
         linear = self.gradient - self.a @ self.square
         central = interior_point(self.square, linear, self.upper, stop)
         if central is not None:
-            move = project(central, self.upper) - self.a
+            move = central - self.a
             if self._change(move) < 0:
                 self._take(move)
 

@@ -38,7 +38,7 @@ LARGEST_RIDGE = 1e-6
 def interior_point(
     square: Vector, linear: Vector, upper: Vector, stop: Callable[[], object]
 ) -> Vector | None:
-    """Return the optimal coefficients, those at their bounds exactly there, or None if stopped.
+    """Return the optimal coefficients, as far as the numbers carry, or None if stopped.
 
     Parameters
     ----------
@@ -95,9 +95,11 @@ class _Path:
         return 0.5 * float(np.vdot(self.a, self.gradient + self.linear))
 
     def rounded(self, upper: Vector) -> Vector:
-        """Return the coefficients, those exactly at the bound whose room one step would use up."""
+        """Return a feasible point; at their bounds are those whose room one step would use up."""
         at_bound = self.room * np.diagonal(self.square) <= self.slack
-        return np.where(at_bound, upper, self.a)
+        a = np.where(at_bound, upper, np.minimum(self.a, upper))
+        a[self.room.argmax(axis=0), np.arange(a.shape[1])] -= a.sum(axis=0)
+        return a
 
     def step(self) -> None:
         """Take one step of predictor and corrector."""

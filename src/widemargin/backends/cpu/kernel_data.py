@@ -15,6 +15,7 @@ from .certificate import certify
 from .machine import CpuMachine, Segment, View, whole
 from .row_cache import RowCache
 from .sources import (
+    CONVERTED_VALUES,
     FunctionSource,
     GramSource,
     NativeSource,
@@ -258,7 +259,7 @@ def _squared_norms(X: Any, centre: Vector | None) -> Vector:
         squared = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         return np.asarray(squared, dtype=np.float64).ravel()
     norms = np.empty(X.shape[0])
-    for part in row_parts(X.shape[0], X.shape[1]):
+    for part in row_parts(X.shape[0], X.shape[1], CONVERTED_VALUES):
         shifted = X[part] - centre
         norms[part] = np.einsum("ij,ij->i", shifted, shifted)
     return norms

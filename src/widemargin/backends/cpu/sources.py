@@ -23,6 +23,7 @@ Floats = NDArray[Any]
 
 SPARSE_BELOW = 0.4  # share of entries that are not zero; measured in benchmarks/tile.py
 SAMPLED_ROWS = 256
+CONVERTED_VALUES = 1 << 18  # numbers converted to float64 at once, within the cache
 DEAR_ENTRIES = 64  # with more entries in a row, memory is faster than computing it again
 
 
@@ -304,7 +305,7 @@ def self_similarity(kernel: Kernel, X: Any) -> Floats:
     if kernel.accepts_objects:
         return np.asarray(kernel.diagonal(X), dtype=np.float64)
     values = np.empty(X.shape[0])
-    for part in row_parts(X.shape[0], X.shape[1]):
+    for part in row_parts(X.shape[0], X.shape[1], CONVERTED_VALUES):
         values[part] = kernel.diagonal(X[part].astype(np.float64, copy=False))
     return values
 
