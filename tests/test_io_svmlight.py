@@ -234,7 +234,7 @@ def test_first_index():
     assert read("1 0:1 2:1")[0].toarray().tolist() == [[1, 0, 1]]
     assert read("1 1:1 2:1")[0].toarray().tolist() == [[1, 1]]
     assert read("1 1:1 2:1", zero_based=True)[0].toarray().tolist() == [[0, 1, 1]]
-    with pytest.raises(ValueError, match="column 3: index 0 .*zero_based=True"):
+    with pytest.raises(ValueError, match=r"column 3: index 0 .*zero_based=True"):
         read("1 0:1 2:1", zero_based=False)
     with pytest.raises(ValueError, match="zero_based must be True, False or 'auto', found 1"):
         read("1 0:1 2:1", zero_based=1)

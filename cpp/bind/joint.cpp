@@ -9,8 +9,10 @@ void check_labels(const In1<Index>& labels, Index classes) {
         require(labels.data()[i] >= 0 && labels.data()[i] < classes, "a label is out of range");
 }
 
-nb::tuple measure_joint(In2<double> outputs, In2<double> coefficients, In1<Index> labels,
-                        In1<double> costs, Out1<double> violations, int threads) {
+std::tuple<double, double, double, double> measure_joint(In2<double> outputs,
+                                                         In2<double> coefficients,
+                                                         In1<Index> labels, In1<double> costs,
+                                                         Out1<double> violations, int threads) {
     const JointProblem p{Index(outputs.shape(1)), Index(outputs.shape(0)), outputs.data(),
                          coefficients.data(),     labels.data(),           costs.data()};
     require(Index(coefficients.shape(0)) == p.classes && Index(coefficients.shape(1)) == p.rows,
@@ -24,7 +26,7 @@ nb::tuple measure_joint(In2<double> outputs, In2<double> coefficients, In1<Index
         nb::gil_scoped_release release;
         sums = hot().measure_joint(p, violations.data(), threads);
     }
-    return nb::make_tuple(sums.gap, sums.quadratic, sums.linear, sums.violation);
+    return {sums.gap, sums.quadratic, sums.linear, sums.violation};
 }
 
 template <class T>
@@ -46,9 +48,10 @@ void apply_joint(Out2<double> outputs, In2<T> arena, In1<Index> slots, In2<doubl
 }
 
 template <class T>
-nb::tuple solve_joint_block(In2<T> kernel, In1<double> diagonal, In2<double> gradient,
-                            Out2<double> coefficients, In1<Index> labels, In1<double> costs,
-                            double tolerance, Index limit) {
+std::tuple<Index, double> solve_joint_block(In2<T> kernel, In1<double> diagonal,
+                                            In2<double> gradient, Out2<double> coefficients,
+                                            In1<Index> labels, In1<double> costs, double tolerance,
+                                            Index limit) {
     const JointBlock<T> p{Index(gradient.shape(1)),
                           Index(kernel.shape(1)),
                           Index(gradient.shape(0)),
@@ -71,7 +74,7 @@ nb::tuple solve_joint_block(In2<T> kernel, In1<double> diagonal, In2<double> gra
         nb::gil_scoped_release release;
         result = hot().of<T>().solve_joint_block(p, tolerance, limit);
     }
-    return nb::make_tuple(result.iterations, result.violation);
+    return {result.iterations, result.violation};
 }
 
 template <class T>

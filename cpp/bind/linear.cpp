@@ -52,9 +52,9 @@ std::tuple<double, double, double> along_ray(const Samples& samples, int kind, d
 RowRange range_of(const DataRows& rows, Index first, Index last, Index offset, Index step,
                   std::size_t entries) {
     require(0 <= first && first <= last && last <= Index(entries), "the range leaves the array");
-    require(step >= 1 && offset >= 0 &&
-                (first == last || offset + (last - 1) * step < rows.view.count),
-            "the range leaves the rows");
+    require(
+        step >= 1 && offset >= 0 && (first == last || offset + (last - 1) * step < rows.view.count),
+        "the range leaves the rows");
     return {first, last, offset, step};
 }
 

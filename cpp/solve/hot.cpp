@@ -36,7 +36,7 @@ BlockResult solve_joint_block(const JointBlock<T>& problem, double tolerance, In
 
 template <class T>
 HotOf<T> table_of() {
-    return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>, kernel_update<T>, apply_rows<T>,
+    return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>, kernel_update<T>,    apply_rows<T>,
             solve_block<T>, elementary<T>,  apply_joint<T>, solve_joint_block<T>};
 }
 
@@ -45,7 +45,7 @@ HotOf<T> table_of() {
 
 const Hot& table() {
     static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, sums,
-                         measure_joint, linear_table()};
+                         measure_joint,   linear_table()};
     return hot;
 }
 

@@ -24,9 +24,8 @@ void dense_group(const Panels<T>& panels, Index panel, const T* values, const Le
     const Index row = group * rows_per_tile;
     dense_tile<kind, T>(left.values.data() + group * left.group_size, values,
                         panels.source.features, left.terms.data() + row,
-                        panels.terms.data() + panel * panels.width,
-                        MapParameters<T>(panels.kernel), out, column,
-                        int(std::min<Index>(rows_per_tile, left.count - row)));
+                        panels.terms.data() + panel * panels.width, MapParameters<T>(panels.kernel),
+                        out, column, int(std::min<Index>(rows_per_tile, left.count - row)));
 }
 
 // Values of a sparse panel against one block of left rows: results[column][row in the block].
@@ -37,11 +36,10 @@ void sparse_group(const Panels<T>& panels, Index panel, SparsePanel<T> packed,
     const Index columns = std::min(panels.width, panels.columns() - first);
     const MapParameters<T> map(panels.kernel);
     for (Index c = 0; c < columns; ++c)
-        sparse_column<kind, T, mapped>(packed, int(c), panels.terms[first + c],
-                                       left.values.data() + group * left.group_size,
-                                       left.slot_of.data(),
-                                       left.terms.data() + group * rows_per_block<T>, map,
-                                       results + c * rows_per_block<T>);
+        sparse_column<kind, T, mapped>(
+            packed, int(c), panels.terms[first + c], left.values.data() + group * left.group_size,
+            left.slot_of.data(), left.terms.data() + group * rows_per_block<T>, map,
+            results + c * rows_per_block<T>);
 }
 
 template <class T>
@@ -56,8 +54,7 @@ PanelFunctions<T> functions_of() {
     if constexpr (kind == Kind::laplacian || kind == Kind::chi_squared ||
                   kind == Kind::intersection)
         return {dense_group<kind, T>, nullptr, nullptr};
-    else
-        return {dense_group<kind, T>, sparse_group<kind, T, false>, sparse_group<kind, T, true>};
+    else return {dense_group<kind, T>, sparse_group<kind, T, false>, sparse_group<kind, T, true>};
 }
 
 template <class T>

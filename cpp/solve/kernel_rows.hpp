@@ -1,7 +1,7 @@
-// Kernel blocks by panels, on all cores: whole rows written out, or reduced at once to weighted sums
-// over rows (the update of a machine's outputs) or over columns (decision values, certificates) so
-// that the block never reaches memory.
-// Every value and every sum is computed in an order that does not depend on the number of threads.
+// Kernel blocks by panels, on all cores: whole rows written out, or reduced at once to weighted
+// sums over rows (the update of a machine's outputs) or over columns (decision values,
+// certificates) so that the block never reaches memory. Every value and every sum is computed in an
+// order that does not depend on the number of threads.
 #pragma once
 #include "solve/kernel_panel.hpp"
 

@@ -1,6 +1,6 @@
 // Symmetric positive systems by Cholesky's method, in blocks whose updates stay in registers.
-// Our own, because the threads of a BLAS wait actively: beside our pool, on a busy machine, a factor
-// of a few hundred rows was seen to take a hundred times as long as on one thread.
+// Our own, because the threads of a BLAS wait actively: beside our pool, on a busy machine, a
+// factor of a few hundred rows was seen to take a hundred times as long as on one thread.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -84,7 +84,8 @@ inline void Factor::update(Index from, Index to, Index first, Index last) {
                     store(to_row + lanes<double>, load(to_row + lanes<double>) - sum[r][1]);
                 } else {
                     for (Index c = to - j; c < gram_tile_columns; ++c)
-                        to_row[c] -= c < lanes<double> ? sum[r][0][c] : sum[r][1][c - lanes<double>];
+                        to_row[c] -=
+                            c < lanes<double> ? sum[r][0][c] : sum[r][1][c - lanes<double>];
                 }
             }
         }
@@ -133,8 +134,8 @@ inline double solve_positive(const double* matrix, Index size, double* right, In
     while (true) {
         for (Index i = 0; i < size; ++i) {
             for (Index j = 0; j < i; ++j)
-                factor.row(i)[j] = matrix[i * size + j] * scale[std::size_t(i)] *
-                                   scale[std::size_t(j)];
+                factor.row(i)[j] =
+                    matrix[i * size + j] * scale[std::size_t(i)] * scale[std::size_t(j)];
             factor.row(i)[i] = 1.0 + ridge;
         }
         if (factor.run(threads)) break;

@@ -87,9 +87,8 @@ double descend_rows(const View& view, const DescentProblem& p, const Index* orde
 inline double descend(const Rows& rows, const DescentProblem& p, const Index* order, Index count) {
     double worst = 0;
     const auto visit = [&](const auto& view, Index, Index) {
-        worst = with_loss(p.kind, [&]<LossKind kind>() {
-            return descend_rows<kind>(view, p, order, count);
-        });
+        worst = with_loss(
+            p.kind, [&]<LossKind kind>() { return descend_rows<kind>(view, p, order, count); });
     };
     if (rows.is_sparse() || rows.column_stride == 1) {
         visit_rows(rows, {0, rows.count, 0, 1}, 0, rows.count, visit);

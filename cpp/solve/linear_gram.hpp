@@ -92,12 +92,11 @@ inline void gram(const Rows& rows, const RowRange& range, const double* curvatur
     const Index width = (size + gram_tile_columns - 1) / gram_tile_columns * gram_tile_columns;
     const bool pairs = rows.is_sparse() && mean_entries(rows) < sparse_gram_below * double(size);
     std::vector<double> padded(std::size_t(width * width), 0.0);
-    const Index curved = range.last - range.first -
-                         std::count(curvature + range.first, curvature + range.last, 0.0);
+    const Index curved =
+        range.last - range.first - std::count(curvature + range.first, curvature + range.last, 0.0);
     const double entries = pairs ? 2.0 * mean_entries(rows) : 0.5 * double(width);
     sum_over_rows(rows, range, double(curved) * entries * entries, width * width, padded.data(),
-                  threads,
-                  [&](const auto& view, Index from, Index to, double* own) {
+                  threads, [&](const auto& view, Index from, Index to, double* own) {
                       std::vector<Index> columns;
                       std::vector<double> values;
                       GramBlock block(rows.features, width, own);

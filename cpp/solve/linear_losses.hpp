@@ -66,12 +66,12 @@ inline Response response(const LinearLoss& loss, Vector<double> output, Vector<d
     const Vector<double> share = two_sided ? (pulled < 0 ? -most : most) : most;
     const Vector<double> excess =
         larger(two_sided ? magnitude(short_of) - loss.epsilon : short_of, zero);
-    const Vector<double> taken = (two_sided ? loss.epsilon * most : zero) + 0.5 * bend * most * most;
+    const Vector<double> taken =
+        (two_sided ? loss.epsilon * most : zero) + 0.5 * bend * most * most;
     Response result;
     result.share = side * share;
     result.slope = (raw > 0) & (raw <= top) ? broadcast(steepness) : zero;
-    result.rounded =
-        share * short_of - taken - 0.5 * loss.width * (share - from) * (share - from);
+    result.rounded = share * short_of - taken - 0.5 * loss.width * (share - from) * (share - from);
     result.loss = squared ? excess * excess : excess;
     result.dual = (one_class ? zero : two_sided ? share * target : share) - taken;
     return result;
@@ -129,13 +129,18 @@ RayPoint ray_piece(const LinearLoss& loss, const LinearSamples& s, const double*
 template <class Work>
 decltype(auto) with_loss(LossKind kind, Work&& work) {
     switch (kind) {
-        case LossKind::hinge: return work.template operator()<LossKind::hinge>();
-        case LossKind::squared_hinge: return work.template operator()<LossKind::squared_hinge>();
-        case LossKind::logistic: return work.template operator()<LossKind::logistic>();
-        case LossKind::insensitive: return work.template operator()<LossKind::insensitive>();
+        case LossKind::hinge:
+            return work.template operator()<LossKind::hinge>();
+        case LossKind::squared_hinge:
+            return work.template operator()<LossKind::squared_hinge>();
+        case LossKind::logistic:
+            return work.template operator()<LossKind::logistic>();
+        case LossKind::insensitive:
+            return work.template operator()<LossKind::insensitive>();
         case LossKind::squared_insensitive:
             return work.template operator()<LossKind::squared_insensitive>();
-        default: return work.template operator()<LossKind::one_class>();
+        default:
+            return work.template operator()<LossKind::one_class>();
     }
 }
 

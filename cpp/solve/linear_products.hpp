@@ -21,9 +21,9 @@ inline void times(const Rows& rows, const RowRange& range, const double* weights
     });
 }
 
-// How many partial sums of `size` numbers are formed for so many operations: as many as cores may be
-// busy, unless clearing and adding them up took longer than the operations or much memory; never a
-// matter of the number of threads, so that results are not either.
+// How many partial sums of `size` numbers are formed for so many operations: as many as cores may
+// be busy, unless clearing and adding them up took longer than the operations or much memory; never
+// a matter of the number of threads, so that results are not either.
 inline Index partial_sums(double operations, Index size) {
     const Index by_memory = std::clamp<Index>((Index(1) << 22) / std::max<Index>(1, size), 4, 64);
     const double by_work = operations / (4.0 * double(size) + 1024.0);
@@ -39,9 +39,10 @@ void sum_over_rows(const Rows& rows, const RowRange& range, double operations, I
     parallel(parts, threads, [&](Index part, int) {
         auto& own = partial[std::size_t(part)];
         own.assign(std::size_t(size), 0.0);
-        visit_rows(rows, range, range.first + count * part / parts,
-                   range.first + count * (part + 1) / parts,
-                   [&](const auto& view, Index from, Index to) { add(view, from, to, own.data()); });
+        visit_rows(
+            rows, range, range.first + count * part / parts,
+            range.first + count * (part + 1) / parts,
+            [&](const auto& view, Index from, Index to) { add(view, from, to, own.data()); });
     });
     constexpr Index piece = 1 << 12;
     parallel((size + piece - 1) / piece, threads, [&](Index p, int) {

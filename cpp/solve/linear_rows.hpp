@@ -45,7 +45,8 @@ struct SparseView {
     template <class Visit>
     void for_each(Index i, Visit&& visit) const {
         const Index row = offset + i * step, end = Index(starts[row + 1]);
-        for (Index e = Index(starts[row]); e < end; ++e) visit(Index(columns[e]), double(values[e]));
+        for (Index e = Index(starts[row]); e < end; ++e)
+            visit(Index(columns[e]), double(values[e]));
     }
 
     double dot(Index i, const double* weights) const {
@@ -86,9 +87,10 @@ void visit_turned(const Rows& rows, const RowRange& range, Index from, Index to,
 
 template <class T, class Column, class Start, class Visit>
 void visit_sparse(const Rows& rows, const RowRange& range, Index from, Index to, Visit& visit) {
-    visit(SparseView<T, Column, Start>{
-              static_cast<const T*>(rows.values), static_cast<const Column*>(rows.columns),
-              static_cast<const Start*>(rows.starts), range.offset, range.step},
+    visit(SparseView<T, Column, Start>{static_cast<const T*>(rows.values),
+                                       static_cast<const Column*>(rows.columns),
+                                       static_cast<const Start*>(rows.starts), range.offset,
+                                       range.step},
           from, to);
 }
 

@@ -10,10 +10,9 @@
 namespace widemargin::WM_ISA {
 
 inline LinearTable linear_table() {
-    return {respond,           along_ray, times,
-            times_transposed,  times_curvature, gram,
-            weighted_squares,  row_norms, descend_quadratic,
-            descend,           solve_positive};
+    return {respond,       along_ray,        times,     times_transposed,  times_curvature,
+            gram,          weighted_squares, row_norms, descend_quadratic, descend,
+            solve_positive};
 }
 
 }  // namespace widemargin::WM_ISA

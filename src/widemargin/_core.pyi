@@ -180,6 +180,19 @@ class Panels32:
         ],
         threads: int,
     ) -> None: ...
+    def update(
+        self,
+        rows: Rows,
+        ids: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        moves: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        outputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        threads: int,
+    ) -> None: ...
+    def as_rows(self) -> Rows: ...
     @property
     def columns(self) -> int: ...
     @property
@@ -234,6 +247,19 @@ class Panels64:
         ],
         threads: int,
     ) -> None: ...
+    def update(
+        self,
+        rows: Rows,
+        ids: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        moves: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        outputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        threads: int,
+    ) -> None: ...
+    def as_rows(self) -> Rows: ...
     @property
     def columns(self) -> int: ...
     @property
@@ -418,7 +444,7 @@ def measure_joint(
     ],
     violations: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
-) -> tuple: ...
+) -> tuple[float, float, float, float]: ...
 @overload
 def apply_joint(
     outputs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
@@ -469,7 +495,7 @@ def solve_joint_block(
     ],
     tolerance: float,
     limit: int,
-) -> tuple: ...
+) -> tuple[int, float]: ...
 @overload
 def solve_joint_block(
     kernel: Annotated[
@@ -492,7 +518,7 @@ def solve_joint_block(
     ],
     tolerance: float,
     limit: int,
-) -> tuple: ...
+) -> tuple[int, float]: ...
 
 class Text:
     @property
@@ -630,3 +656,163 @@ def write_rows(
     zeros: bool,
     threads: int,
 ) -> bytes: ...
+
+class Samples:
+    pass
+
+def samples(
+    target: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    centre: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+) -> Samples: ...
+def respond(
+    samples: Samples,
+    kind: int,
+    epsilon: float,
+    width: float,
+    output: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    dual: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    curvature: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> tuple[float, float, float, float, int]: ...
+def along_ray(
+    samples: Samples,
+    kind: int,
+    epsilon: float,
+    width: float,
+    output: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    move: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    length: float,
+    threads: int,
+) -> tuple[float, float, float]: ...
+def times(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    bias: float,
+    output: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None: ...
+def times_transposed(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    dual: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> float: ...
+def times_curvature(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    curvature: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    bias: float,
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> float: ...
+def gram(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    curvature: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None: ...
+def weighted_squares(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    factors: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None: ...
+def row_norms(
+    rows: Rows,
+    first: int,
+    last: int,
+    offset: int,
+    step: int,
+    norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None: ...
+def solve_positive(
+    matrix: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    right: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> float: ...
+def descend_quadratic(
+    hessian: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    gradient: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    x: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    l1: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    move: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    product: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    share: float,
+    sweeps: int,
+) -> int: ...
+def descend(
+    rows: Rows,
+    samples: Samples,
+    kind: int,
+    epsilon: float,
+    l2: float,
+    bias_reach: float,
+    safety: float,
+    norms: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    dual: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    resting: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> float: ...

@@ -211,7 +211,9 @@ def _fill(limits: Vector, total: float) -> Vector:
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """The problem of every linear machine, in the weights w of the features and the bias b ::
+    """The problem of every linear machine.
+
+    In the weights w of the features and the bias b ::
 
         minimise  l1 |w|₁ + ½ l2 ||w||² + bias_l1 |b| + ½ bias_l2 b² + tilt b
                   + sum_i costs_i loss(targets_i, w.x_i + b)

@@ -76,7 +76,7 @@ def assemble(estimator: Any, parts: Parts) -> Any:
     """Make an estimator a fitted one.
 
     It then predicts like any other, but has no certificate: ``duality_gap_``, ``status_``,
-    ``history_``, ``machines_`` and what needs them (``decision_bound``, ``is_certain``) are missing.
+    ``history_``, ``machines_``, and ``decision_bound`` and ``is_certain``, are missing.
 
     Parameters
     ----------

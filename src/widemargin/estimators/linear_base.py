@@ -29,8 +29,10 @@ SOLVERS = ("auto", "newton", "dual")
 PENALTIES = ("l2", "l1", "elasticnet")
 
 
-class LinearEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type stubs
+class LinearEstimator(BaseEstimator):
     """Base of the linear machines. Subclasses list their parameters in ``__init__``."""
+
+    coef_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

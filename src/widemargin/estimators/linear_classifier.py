@@ -24,7 +24,7 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, LinearEstimator):
     """Base of the linear classifiers."""
 
     def _loss(self) -> Loss:
@@ -121,7 +121,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         return LinearJob(problem, data, self._start(m, k * (k - 1) // 2, rows.size))
 
     def _keep_machines(self, solutions: list[LinearSolution]) -> None:
-        self.coef_: Any = np.stack([s.weights for s in solutions])
+        self.coef_ = np.stack([s.weights for s in solutions])
         self.intercept_ = np.array([s.bias for s in solutions])
         self._keep_solutions(solutions)
 

@@ -18,7 +18,7 @@ __all__ = ["LinearOneClassSVM"]
 Vector = NDArray[np.float64]
 
 
-class LinearOneClassSVM(OutlierMixin, LinearEstimator):  # type: ignore[misc]
+class LinearOneClassSVM(OutlierMixin, LinearEstimator):
     """The half-space that holds all but a share nu of the rows and is farthest from the origin.
 
     Prefer it to ``OneClassSVM(kernel="linear")`` for more than a few thousand rows, and behind an
@@ -165,7 +165,7 @@ class LinearOneClassSVM(OutlierMixin, LinearEstimator):  # type: ignore[misc]
         (solution,) = self._solve(
             [LinearJob(problem, self._data(X), self._start(0, 1, weights.size))]
         )
-        self.coef_: Any = solution.weights
+        self.coef_ = solution.weights
         # Rows on the plane lie there only as exactly as it is known; they count as inside.
         bias = solution.bias + 2.0 * solution.certificate.violation + 1e-11 * abs(solution.bias)
         self.intercept_ = np.array([bias])

@@ -26,7 +26,7 @@ class LogisticRegression(LinearClassifier):
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||². Every penalty goes with every loss.
+        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||²; each goes with every loss.
     dual : ignored
         Accepted for compatibility: no choice between primal and dual is needed.
     C : float, default=1.0
@@ -107,8 +107,8 @@ class LogisticRegression(LinearClassifier):
     a kinked one, most of them on few rows; the number hardly depends on C or on the scale of X.
     Memory: a few numbers for each row and feature; X is not copied.
 
-    **References.** yu2011 (H.-F. Yu, F.-L. Huang, C.-J. Lin, Mach. Learn. 85, 2011); lin2008 (C.-J. Lin
-    et al., JMLR 9, 2008); see ``widemargin.solvers.smoothed_newton`` for the method.
+    **References.** yu2011 (H.-F. Yu, F.-L. Huang, C.-J. Lin, Mach. Learn. 85, 2011); lin2008
+    (C.-J. Lin et al., JMLR 9, 2008); see ``widemargin.solvers.smoothed_newton`` for the method.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+class LinearSVR(RegressorMixin, LinearEstimator):
     """Linear support vector regression, certified by its duality gap.
 
     Prefer it to ``SVR(kernel="linear")`` for more than a few thousand rows; it solves ::
@@ -33,7 +33,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     epsilon : float, default=0.0
         Deviation that costs nothing, in the units of y.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||². Every penalty goes with every loss.
+        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||²; each goes with every loss.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
         Loss of one row; by default the first.
     dual : ignored
@@ -213,7 +213,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self._keep_init(coef_init, intercept_init, 1)
         problem = self._problem(self._loss(), y, weights)
         (solution,) = self._solve([LinearJob(problem, self._data(X), self._start(0, 1, y.size))])
-        self.coef_: Any = solution.weights
+        self.coef_ = solution.weights
         self.intercept_ = np.array([solution.bias])
         self._keep_solutions([solution])
         self._warn_or_stop()

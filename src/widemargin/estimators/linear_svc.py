@@ -42,7 +42,7 @@ class LinearSVC(LinearClassifier):
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||². Every penalty goes with every loss.
+        ½||w||², |w|₁, or l1_ratio |w|₁ + (1 − l1_ratio) ½||w||²; each goes with every loss.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
         Loss of one row.
     dual : ignored

@@ -236,6 +236,6 @@ def kernel_facts(kernel: Kernel | None, format_name: str) -> KernelFacts:
     if isinstance(kernel, Sigmoid) and kind is Sigmoid:
         return KernelFacts("sigmoid", gamma=float(kernel.gamma), coef0=float(kernel.coef0))
     raise ValueError(
-        f"{format_name} has no kernel {kernel!r}; it knows linear, polynomial, Gaussian and sigmoid "
+        f"{format_name} has no kernel {kernel!r}; it has linear, polynomial, Gaussian and sigmoid "
         'ones. save(estimator, path) keeps every kernel, or give kernel values ("precomputed")'
     )

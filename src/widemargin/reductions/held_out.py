@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Problem
+from ..solution import Solution
 from .calibration import fold_numbers
 from .jobs import Job, Schedule, run_jobs
 from .machines import Machine
@@ -52,6 +53,7 @@ def held_out_decisions(
         for fold in range(int(folds.max()) + 1):
             inside = np.flatnonzero(folds != fold)
             problem = problem_of(np.where(sides[inside], 1.0, -1.0), weights[rows[inside]])
+            assert isinstance(machine.solution, Solution)  # not a joint one
             start = problem.near(machine.solution.x[inside])
             jobs.append(Job(problem, [rows[inside]], start))
             kept.append(inside)

@@ -39,7 +39,7 @@ def first_appearance(labels: Ids, classes: int) -> list[int]:
 def one_vs_one(
     labels: Ids, weights: Vector, classes: int, problem_of: ProblemOf
 ) -> tuple[list[tuple[int, int]], list[Job]]:
-    """Return the pairs (positive, negative) and a job for each; rows without weight are left out."""
+    """Return the pairs (positive, negative) and a job for each; rows of no weight are left out."""
     members = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(classes)]
     pairs = list(combinations(first_appearance(labels, classes), 2))
     jobs = []
@@ -66,7 +66,7 @@ def one_vs_rest(
 
 
 def oriented(machines: Sequence[Machine]) -> list[tuple[Machine, float, tuple[int, int]]]:
-    """Return machines by their pair of classes, each with the sign that makes the smaller positive."""
+    """Return machines by pair of classes, each with the sign that makes the smaller positive."""
     result = []
     for machine in machines:
         positive, negative = machine.classes

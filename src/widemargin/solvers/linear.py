@@ -6,6 +6,7 @@ misses what was asked for by a little, the fit goes on with a smaller aim.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from ..problem import LinearProblem
@@ -75,7 +76,7 @@ def choose(features: int, problem: LinearProblem, options: LinearOptions) -> str
     return "dual" if features > FEW_FEATURES else "newton"
 
 
-class OutOfTime(Exception):
+class OutOfTimeError(Exception):
     """The time limit was passed in the middle of an operation."""
 
 
@@ -101,7 +102,7 @@ def solve_linear(
 
     def pause() -> None:
         if monitor.out_of_budget() is Status.TIME_LIMIT:
-            raise OutOfTime
+            raise OutOfTimeError
 
     for correction in range(CORRECTIONS):
         share = AIM * FURTHER**correction
@@ -110,11 +111,11 @@ def solve_linear(
         status = Status.STALLED
         if choose(data.features, problem, options) == "dual" and correction == 0:
             descent = data.descent(problem, point)
-            status = _run(lambda: dual_descent(descent, monitor))
+            status = _run(partial(dual_descent, descent, monitor))
             point = descent.point
         if status is Status.STALLED:
             machine, coarse = data.newton(problem, point), point is None
-            status = _run(lambda: smoothed_newton(machine, monitor, coarse=coarse))
+            status = _run(partial(smoothed_newton, machine, monitor, coarse=coarse))
             point = machine.point
         monitor.limits = asked
         data.pause = nothing
@@ -143,7 +144,7 @@ def _run(solve: Callable[[], Status]) -> Status:
     """Run a solver; a limit or Ctrl-C leaves the machine at the last point that was reached."""
     try:
         return solve()
-    except OutOfTime:
+    except OutOfTimeError:
         return Status.TIME_LIMIT
     except KeyboardInterrupt:
         return Status.INTERRUPTED

@@ -51,7 +51,11 @@ class NewtonOperations(Protocol):
     rows: int
     smooth: bool
     width: float
-    point: Any
+
+    @property
+    def point(self) -> Any:
+        """Coefficients and dual variables."""
+        ...
 
     def measure(self) -> LinearMeasure:
         """Return where the point stands, having formed all gradients there."""
@@ -78,8 +82,16 @@ class DescentOperations(Protocol):
     """A linear machine whose dual variables move one at a time."""
 
     rows: int
-    active: int
-    point: Any
+
+    @property
+    def active(self) -> int:
+        """Rows that are being worked on."""
+        ...
+
+    @property
+    def point(self) -> Any:
+        """Coefficients and dual variables."""
+        ...
 
     def epoch(self) -> float:
         """Visit all active rows in random order; return the largest violation met."""

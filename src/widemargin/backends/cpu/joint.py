@@ -252,6 +252,7 @@ class JointMachine:
         moves = np.ascontiguousarray(self.block_a[:, moved] - self.a[:, ids])
         self.a[:, ids] = self.block_a[:, moved]
         if self.cache is None:
+            assert self._kernel is not None
             _core.apply_joint(self.outputs, self._kernel, moved, moves, self.threads)
         else:
             slots = self.cache.slots(ids)

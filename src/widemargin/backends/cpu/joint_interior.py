@@ -1,6 +1,6 @@
 """An interior point method for the joint multiclass machine on few rows, whatever the costs.
 
-Problem     minimise ½ sum_k a_kᵀ K a_k + sum_k c_kᵀ a_k over a <= u with sum_k a_ik = 0 in each row.
+Problem     minimise ½ sum_k a_kᵀ K a_k + sum_k c_kᵀ a_k over a <= u, sum_k a_ik = 0 in each row.
             With room v = u - a, slacks s >= 0 and a level l_i for each row it is solved by ::
 
                 K a_k + c_k + s_k = l,   sum_k a_ik = 0,   v_ik s_ik = 0

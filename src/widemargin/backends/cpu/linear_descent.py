@@ -1,7 +1,5 @@
 """One linear machine on the CPU: the state behind dual coordinate descent."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -115,7 +113,7 @@ class CpuLinearDescent:
             bias += self._best_shift(bias)
         self.x = np.append(self.weights, bias) if self.problem.bias else self.weights.copy()
         at = evaluate(self.data, self.problem, self.point)
-        curved = int(np.count_nonzero((self.dual != 0)))
+        curved = int(np.count_nonzero(self.dual != 0))
         return LinearMeasure(at.primal, at.dual, at.primal - at.dual, 0.0, at.violation, curved)
 
     def _best_shift(self, bias: float) -> float:

@@ -162,7 +162,7 @@ class CpuLinearMachine:
         return value, slope, curvature
 
     def _root_along(self, move: Vector, slope: Vector) -> float:
-        """Return where the derivative along the ray is nearly zero, by Newton steps in a bracket."""
+        """Return where the slope along the ray is nearly zero, by Newton steps in a bracket."""
         start = float((self.l2 * self.x) @ move)
         bend = float((self.l2 * move) @ move)
         if self.problem.bias:
