@@ -15,7 +15,8 @@ from .estimators import (
     NuSVR,
     OneClassSVM,
 )
-from .io import dump_svmlight, iter_svmlight, load_svmlight
+from .estimators.interchange import from_sklearn, to_sklearn
+from .io import dump_svmlight, iter_svmlight, load, load_svmlight, save
 from .solution import Status
 
 __all__ = [
@@ -31,9 +32,13 @@ __all__ = [
     "OneClassSVM",
     "Status",
     "dump_svmlight",
+    "from_sklearn",
     "iter_svmlight",
     "kernels",
+    "load",
     "load_svmlight",
+    "save",
+    "to_sklearn",
 ]
 
 try:

@@ -13,25 +13,16 @@ from numpy.typing import NDArray
 
 from ..backends.cpu import count_rows
 from ..kernels import Kernel
-from .classifiers import SVC, NuSVC
-from .detectors import SVDD, OneClassSVM
-from .kernel_base import KernelEstimator
+from .detectors import OneClassSVM
 from .kernel_classifier import KernelClassifier
-from .regressors import SVR, NuSVR
+from .linear_base import LinearEstimator
+from .linear_classifier import LinearClassifier
+from .linear_detectors import LinearOneClassSVM
 
-__all__ = ["KERNEL_MACHINES", "Parts", "assemble"]
+__all__ = ["Parts", "assemble", "assemble_linear", "check_machine"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
-
-KERNEL_MACHINES: dict[str, type[KernelEstimator]] = {
-    "SVC": SVC,
-    "NuSVC": NuSVC,
-    "SVR": SVR,
-    "NuSVR": NuSVR,
-    "OneClassSVM": OneClassSVM,
-    "SVDD": SVDD,
-}
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ def assemble(estimator: Any, parts: Parts) -> Any:
 
     Parameters
     ----------
-    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD
+    estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
         An estimator with the settings that it shall have.
     parts : Parts
         What it shall be made of.
@@ -120,21 +111,18 @@ def assemble(estimator: Any, parts: Parts) -> Any:
     _check_parts(parts, dual_coef, intercept, classifier)
     estimator.intercept_ = intercept
     estimator.n_support_ = parts.n_support.astype(np.int32)
-    group_starts = np.array([0, parts.support.size])
     if classifier:
         classes = parts.classes
         assert classes is not None  # checked just above
         estimator.classes_ = classes
         estimator.class_weight_ = np.ones(len(classes))
         estimator._trained_by = parts.trained_by
-        if parts.trained_by == "ovo" and len(classes) > 2:
-            group_starts = np.concatenate([[0], np.cumsum(parts.n_support)])
     elif isinstance(estimator, OneClassSVM):
         estimator.offset_ = -intercept
     if parts.n_features is not None:
         estimator.n_features_in_ = parts.n_features
     estimator.fit_status_ = 0
-    _give_support(estimator, parts, dual_coef, group_starts)
+    _give_support(estimator, parts, dual_coef, _group_starts(parts, classifier))
     return estimator
 
 
@@ -149,6 +137,81 @@ def _give_support(estimator: Any, parts: Parts, dual_coef: Vector, group_starts:
     estimator._dense_dual_coef = dual_coef
     estimator._group_starts = group_starts
     estimator._open_expansion()
+
+
+def assemble_linear(estimator: Any, coef: Any, intercept: Any, classes: Any = None) -> Any:
+    """Make a linear estimator a fitted one, without certificate.
+
+    Parameters
+    ----------
+    estimator : LinearSVC, LogisticRegression, LinearSVR or LinearOneClassSVM
+        An estimator with the settings that it shall have.
+    coef : array of shape (machines, n_features)
+        Weights of the features.
+    intercept : array of shape (machines,)
+        Intercepts.
+    classes : array or None
+        Labels, of a classifier; with two a positive decision means the second.
+
+    Returns
+    -------
+    estimator
+        The same object.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
+    """
+    coef = np.ascontiguousarray(coef, dtype=np.float64)
+    estimator.intercept_ = np.ascontiguousarray(intercept, dtype=np.float64)
+    estimator.n_features_in_ = coef.shape[1]
+    if isinstance(estimator, LinearClassifier):
+        estimator.classes_ = classes
+        estimator.class_weight_ = np.ones(0 if classes is None else len(classes))
+        estimator.coef_ = coef
+    else:
+        estimator.coef_ = coef[0]
+    if isinstance(estimator, LinearOneClassSVM):
+        estimator.offset_ = -estimator.intercept_
+    _check_linear(estimator)
+    return estimator
+
+
+def check_machine(estimator: Any) -> None:
+    """Require that the attributes of a fitted estimator fit together.
+
+    Raises
+    ------
+    ValueError
+        If sizes contradict each other or a number is not finite.
+    """
+    if isinstance(estimator, LinearEstimator):
+        _check_linear(estimator)
+        return
+    precomputed = estimator.kernel_ is None
+    classifier = isinstance(estimator, KernelClassifier)
+    parts = Parts(
+        kernel=estimator.kernel_,
+        support=estimator.support_,
+        vectors=None if precomputed else estimator.support_vectors_,
+        dual_coef=estimator._dense_dual_coef,
+        intercept=estimator.intercept_,
+        n_support=estimator.n_support_,
+        n_features=getattr(estimator, "n_features_in_", None),
+        n_rows=estimator.shape_fit_[0],
+        classes=estimator.classes_ if classifier else None,
+        trained_by=estimator._trained_by if classifier else "ovo",
+    )
+    _check_parts(parts, parts.dual_coef, parts.intercept, classifier)
+    _require(np.array_equal(estimator._group_starts, _group_starts(parts, classifier)), "groups")
+
+
+def _group_starts(parts: Parts, classifier: bool) -> Ids:
+    """Return where each group of vectors that has sums of its own begins, and the end."""
+    if classifier and parts.trained_by == "ovo" and len(parts.classes) > 2:  # type: ignore[arg-type]
+        return np.concatenate([[0], np.cumsum(parts.n_support, dtype=np.int64)])
+    return np.array([0, parts.support.size], dtype=np.int64)
 
 
 def _require(condition: bool, sentence: str) -> None:
@@ -189,11 +252,7 @@ def _expected_sizes(parts: Parts, classifier: bool) -> tuple[int, int, int]:
     """Return how many rows of coefficients, intercepts and groups of vectors there must be."""
     if not classifier:
         return 1, 1, 1
-    classes = parts.classes
-    _require(classes is not None and classes.ndim == 1 and len(classes) >= 2, "too few classes")
-    assert classes is not None
-    k = len(classes)
-    _require(len(set(classes.tolist())) == k, "a class occurs twice")
+    k = _count_classes(parts.classes)
     _require(parts.trained_by in ("ovo", "ovr", "joint"), f"trained by {parts.trained_by!r}")
     if parts.trained_by == "ovo" or k == 2:
         return k - 1, k * (k - 1) // 2, k
@@ -217,3 +276,31 @@ def _check_vectors(parts: Parts, count: int) -> None:
     if sp.issparse(vectors):
         vectors.check_format(full_check=True)
         _require(bool(vectors.has_canonical_format), "sparse vectors are not in canonical form")
+
+
+def _check_linear(estimator: Any) -> None:
+    coef, intercept, features = estimator.coef_, estimator.intercept_, estimator.n_features_in_
+    values = coef.data if sp.issparse(coef) else coef
+    _require(values.dtype.kind == "f" and intercept.dtype.kind == "f", "weights are not numbers")
+    _require(bool(np.isfinite(values).all() and np.isfinite(intercept).all()), "not finite")
+    machines = 1
+    if isinstance(estimator, LinearClassifier):
+        k = _count_classes(estimator.classes_)
+        machines = 1 if k == 2 else k * (k - 1) // 2 if estimator._multi_class() == "ovo" else k
+    else:
+        _require(coef.ndim == 1 or coef.shape[0] == 1, f"weights have shape {coef.shape}")
+    _require(
+        coef.shape in ((machines, features), (features,)) and intercept.shape == (machines,),
+        f"{machines} machines of {features} features have weights of shape {coef.shape} "
+        f"and intercepts of shape {intercept.shape}",
+    )
+    if sp.issparse(coef):
+        coef.check_format(full_check=True)
+
+
+def _count_classes(classes: Any) -> int:
+    """Return how many classes there are; they must be distinct."""
+    _require(classes is not None and classes.ndim == 1 and len(classes) >= 2, "too few classes")
+    k = len(classes)
+    _require(len(set(classes.tolist())) == k, "a class occurs twice")
+    return k

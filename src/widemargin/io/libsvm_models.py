@@ -22,6 +22,8 @@ from .model_text import (
     kernel_facts,
     read_vectors,
     vector_lines,
+    whole_labels,
+    words,
 )
 from .sources import Source
 
@@ -81,8 +83,7 @@ def read_libsvm(
     facts = _kernel(model, header)
     classifier = header["svm_type"] in ("c_svc", "nu_svc")
     k = header["nr_class"]
-    if classifier and k < 2:
-        raise model.fail("a model of one class; it answers every row with that class")
+    _check_lengths(model, header, classifier)
     precomputed = facts.name == "precomputed"
     lines = read_vectors(
         model,
@@ -90,7 +91,12 @@ def read_libsvm(
         zero_based=True if precomputed else zero_based,
         n_features=None if precomputed else n_features,
     )
-    _check_counts(model, header, lines.vectors.shape[0], classifier)
+    rows = lines.vectors.shape[0]
+    if rows != header["total_sv"]:
+        raise ValueError(
+            f"{model.name} has {rows} support vectors, but total_sv is {header['total_sv']}: "
+            "the file is not complete"
+        )
     estimator = TASKS[header["svm_type"]](**facts.settings())
     coefficients = lines.coefficients.T
     support, vectors = np.arange(coefficients.shape[1]), dense_if_full(lines.vectors)
@@ -120,24 +126,24 @@ def read_libsvm(
 def _header(model: ModelText) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for line in model:
-        key, *words = line.split() or [""]
+        key, *rest = line.split() or [""]
         if key == "SV":
             break
         if key in found:
             raise model.fail(f"{key} occurs twice")
         if key in ("svm_type", "kernel_type"):
             choices = TASKS if key == "svm_type" else KERNELS
-            if len(words) != 1 or words[0] not in choices:
+            if len(rest) != 1 or rest[0] not in choices:
                 raise model.fail(
-                    f"{key} must be one of {', '.join(choices)}, found {' '.join(words)!r}"
+                    f"{key} must be one of {', '.join(choices)}, found {' '.join(rest)!r}"
                 )
-            found[key] = words[0]
+            found[key] = rest[0]
         elif key in NUMBERS:
-            if len(words) != 1:
+            if len(rest) != 1:
                 raise model.fail(f"{key} must be followed by one number, found {line!r}")
-            found[key] = NUMBERS[key](model.numbers(words, key, NUMBERS[key])[0])
+            found[key] = NUMBERS[key](model.numbers(rest, key, NUMBERS[key])[0])
         elif key in LISTS:
-            found[key] = model.numbers(words, key, LISTS[key])
+            found[key] = model.numbers(rest, key, LISTS[key])
         else:
             raise model.fail(f"LIBSVM models have no line {line[:40]!r}")
     else:
@@ -158,21 +164,20 @@ def _kernel(model: ModelText, header: dict[str, Any]) -> KernelFacts:
     return facts
 
 
-def _check_counts(model: ModelText, header: dict[str, Any], rows: int, classifier: bool) -> None:
-    if rows != header["total_sv"]:
-        raise ValueError(
-            f"{model.name} has {rows} support vectors, but total_sv is {header['total_sv']}: "
-            "the file is not complete"
-        )
+def _check_lengths(model: ModelText, header: dict[str, Any], classifier: bool) -> None:
     k = header["nr_class"]
+    if classifier and k < 2:
+        raise model.fail("a model of one class; it answers every row with that class")
     pairs = k * (k - 1) // 2 if classifier else 1
     lengths = {"rho": pairs, "label": k, "nr_sv": k, "probA": pairs, "probB": pairs}
     for key in ("rho", "label", "nr_sv") if classifier else ("rho",):
         if key not in header:
-            raise ValueError(f"{model.name}: {key} is missing")
+            raise model.fail(f"{key} is missing")
     for key, length in lengths.items():
         if key in header and header[key].size != length:
-            raise ValueError(f"{model.name}: {key} has {header[key].size} numbers, not {length}")
+            raise model.fail(f"{key} has {header[key].size} numbers, not {length}")
+    if not classifier and (odd := header.keys() & {"label", "nr_sv", "probB"}):
+        raise model.fail(f"{header['svm_type']} has no {min(odd)}")
 
 
 def _serial_numbers(model: ModelText, vectors: Any) -> Any:
@@ -254,12 +259,12 @@ def write_libsvm(
     rho = -estimator.intercept_
     k = len(estimator.classes_) if classifier else 2
     if classifier:
-        labels = _whole_labels(estimator)
+        labels = _labels(estimator)
         counts = estimator.n_support_
         if k == 2:  # a positive decision means the first label there, the second here
             labels, counts = labels[::-1], counts[::-1]
             order = np.concatenate([order[counts[1] :], order[: counts[1]]])
-    lines += [f"nr_class {k}", f"total_sv {order.size}", f"rho {_words(rho)}"]
+    lines += [f"nr_class {k}", f"total_sv {order.size}", f"rho {words(rho)}"]
     if classifier:
         lines.append(f"label {' '.join(map(str, labels))}")
     lines += _probability_lines(estimator, k, classifier)
@@ -274,10 +279,6 @@ def write_libsvm(
             file.write(block)
 
 
-def _words(numbers: Any) -> str:
-    return " ".join(repr(float(number)) for number in numbers)
-
-
 def _kernel_lines(facts: KernelFacts) -> list[str]:
     names = {ours: theirs for theirs, ours in KERNELS.items()}
     lines = [f"kernel_type {names[facts.name]}"]
@@ -290,34 +291,26 @@ def _kernel_lines(facts: KernelFacts) -> list[str]:
     return lines
 
 
-def _whole_labels(estimator: Any) -> list[int]:
+def _labels(estimator: Any) -> list[int]:
     if estimator._trained_by != "ovo":
         raise ValueError(
             f"LIBSVM has only one-vs-one models, and this one has multi_class="
             f"{estimator._trained_by!r}; save(estimator, path) keeps it"
         )
-    labels = []
-    for label in estimator.classes_.tolist():
-        if isinstance(label, str) or label != int(label) or not -(2**31) <= label < 2**31:
-            raise ValueError(
-                f"LIBSVM knows only whole numbers as labels, found {label!r}; "
-                "sklearn.preprocessing.LabelEncoder numbers others"
-            )
-        labels.append(int(label))
-    return labels
+    return whole_labels(estimator.classes_, "LIBSVM")
 
 
 def _probability_lines(estimator: Any, k: int, classifier: bool) -> list[str]:
     lines = []
     first, second = (getattr(estimator, name, None) for name in ("probA_", "probB_"))
     if first is not None and np.size(first):
-        lines.append(f"probA {_words(first)}")
+        lines.append(f"probA {words(first)}")
     if second is not None and np.size(second):
         turned = classifier and k == 2
-        lines.append(f"probB {_words(-second if turned else second)}")
+        lines.append(f"probB {words(-second if turned else second)}")
     marks = getattr(estimator, "prob_density_marks_", None)
     if marks is not None:
-        lines.append(f"prob_density_marks {_words(marks)}")
+        lines.append(f"prob_density_marks {words(marks)}")
     return lines
 
 

@@ -22,6 +22,8 @@ __all__ = [
     "kernel_facts",
     "read_vectors",
     "vector_lines",
+    "whole_labels",
+    "words",
 ]
 
 DENSE_ABOVE = 0.5  # share of entries that are not zero
@@ -71,17 +73,17 @@ class ModelText:
         """Return the error that says what is wrong in the line taken last."""
         return ValueError(f"{self.name}, line {self.line}: {sentence}")
 
-    def numbers(self, words: list[str], key: str, kind: type = float) -> Any:
+    def numbers(self, found: list[str], key: str, kind: type = float) -> Any:
         """Return words of the header as an array of finite numbers."""
         try:
-            found = np.array([kind(word) for word in words])
+            dtype: Any = np.int64 if kind is int else np.float64
+            numbers = np.array([kind(word) for word in found], dtype=dtype)
         except (ValueError, OverflowError):
-            raise self.fail(f"{key} must be followed by numbers, found {' '.join(words)!r}") from (
-                None
-            )
-        if not np.isfinite(found).all():
-            raise self.fail(f"{key} must be finite, found {' '.join(words)!r}")
-        return found
+            sentence = f"{key} must be followed by numbers, found {' '.join(found)[:40]!r}"
+            raise self.fail(sentence) from None
+        if not np.isfinite(numbers).all():
+            raise self.fail(f"{key} must be finite, found {' '.join(found)[:40]!r}")
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,25 @@ def vector_lines(
     )
     for _, block in row_blocks(vectors, text, shift, None, False, thread_count(None)):
         yield block if end == b"\n" else block.replace(b"\n", end)
+
+
+def words(numbers: Any) -> str:
+    """Return numbers with as many digits as read back as the same ones."""
+    return " ".join(repr(float(number)) for number in numbers)
+
+
+def whole_labels(classes: Any, format_name: str) -> list[int]:
+    """Return labels as the whole numbers that LIBSVM and LIBLINEAR know."""
+    labels = []
+    for label in classes.tolist():
+        number = isinstance(label, int | float)
+        if not number or label != int(label) or not -(2**31) <= label < 2**31:
+            raise ValueError(
+                f"{format_name} knows only whole numbers as labels, found {label!r}; "
+                "sklearn.preprocessing.LabelEncoder numbers others"
+            )
+        labels.append(int(label))
+    return labels
 
 
 @dataclass(frozen=True)
