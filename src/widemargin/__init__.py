@@ -16,7 +16,7 @@ from .estimators import (
     OneClassSVM,
 )
 from .estimators.interchange import from_sklearn, to_sklearn
-from .io import dump_svmlight, iter_svmlight, load, load_svmlight, save
+from .io import dump_svmlight, iter_svmlight, load, load_svmlight, load_table, save
 from .solution import Status
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "kernels",
     "load",
     "load_svmlight",
+    "load_table",
     "save",
     "to_sklearn",
 ]

@@ -3,5 +3,6 @@
 from .models import load, save
 from .svmlight import iter_svmlight, load_svmlight
 from .svmlight_writer import dump_svmlight
+from .tables import load_table
 
-__all__ = ["dump_svmlight", "iter_svmlight", "load", "load_svmlight", "save"]
+__all__ = ["dump_svmlight", "iter_svmlight", "load", "load_svmlight", "load_table", "save"]
