@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from solving import open_data, solve
 
 from widemargin.backends.cpu import kernel_data
+from widemargin.backends.cpu.interior import interior_point
 from widemargin.backends.cpu.machine import CpuMachine
-from widemargin.backends.cpu.newton import finish_block
+from widemargin.backends.cpu.newton import BlockFinish
 from widemargin.solvers import block_smo
 
 each_problem = pytest.mark.parametrize("name", PROBLEMS)
@@ -191,7 +192,9 @@ def test_newton_steps_never_increase_and_keep_sums_and_bounds(block):
     kernel[:, :size] = square
     x, lower = 0.5 * upper, np.zeros(size)
     diagonal = np.diag(square).copy()
-    found, _ = finish_block(kernel, diagonal, gradient, x, lower, upper, group, 1e-9, lambda: None)
+    finish = BlockFinish(kernel, diagonal, gradient, x, lower, upper, group)
+    finish.run(1e-9, lambda: None)
+    found = finish.x
     assert (found >= lower).all()
     assert (found <= upper).all()
     for g in np.unique(group):
@@ -214,15 +217,48 @@ def test_newton_steps_stop_when_told():
         asked.append(True)
         return len(asked) >= 2
 
-    finish_block(
-        kernel,
-        np.ones(n),
-        -task.targets[:n],
-        upper / 2,
-        np.zeros(n),
-        upper,
-        np.zeros(n, np.int8),
-        0.0,
-        stop,
+    group = np.zeros(n, np.int8)
+    finish = BlockFinish(
+        kernel, np.ones(n), -task.targets[:n], upper / 2, np.zeros(n), upper, group
     )
-    assert len(asked) == 2
+    finish.run(0.0, stop)
+    assert len(asked) == 3  # within Newton steps, before and within the interior point method
+
+
+# --- the interior point method -------------------------------------------------------------------
+
+
+def interior_case(rank, cost, groups, seed=0):
+    """Return a random block; with two groups it is one of nu machines."""
+    rng = np.random.default_rng(seed)
+    n = 80
+    factor = rng.normal(size=(n, rank)) / rank**0.5
+    group = np.arange(n) % groups
+    sums = np.stack([group == g for g in range(groups)], axis=1).astype(float)
+    upper = cost * rng.uniform(0.5, 1.5, n)
+    return factor @ factor.T, rng.normal(size=n), np.zeros(n), upper, 0.3 * upper, sums
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("cost", [1e-4, 1.0, 1e6])
+@pytest.mark.parametrize("rank", [2, 20, 200])
+def test_interior_point_closes_the_gap(rank, cost, groups):
+    square, linear, lower, upper, x, sums = interior_case(rank, cost, groups)
+    found = interior_point(square, linear, lower, upper, x, sums, lambda: False)
+    assert (found >= lower).all()
+    assert (found <= upper).all()
+    np.testing.assert_allclose(sums.T @ found, sums.T @ x, rtol=1e-9)
+    gradient = square @ found + linear
+    free = (found > lower) & (found < upper)
+    gap = 0.0
+    for members in sums.T.astype(bool):
+        level = np.median(gradient[members & free])
+        rest = gradient[members] - level
+        gap += float(np.maximum(found[members] * rest, (found - upper)[members] * rest).sum())
+    assert gap <= 1e-10 * (abs(linear) @ found + found @ abs(square) @ found)
+
+
+def test_interior_point_stops_when_told():
+    square, linear, lower, upper, x, sums = interior_case(200, 1.0, 1)
+    found = interior_point(square, linear, lower, upper, x, sums, lambda: True)
+    np.testing.assert_allclose(sums.T @ found, sums.T @ x, rtol=1e-9)

@@ -311,8 +311,9 @@ def test_history_goes_up(case: Case, precision: str) -> None:
 
 
 def test_gap_tolerance_stops_the_fit() -> None:
-    for wanted in (1e-1, 1e-4):
-        machine = Case(SVC, {"C": 50.0}).fit(gap_tol=wanted, tol=1e-12)
+    X, y = datasets.make_blobs(2500, 4, centers=2, cluster_std=6.0, random_state=5)
+    for wanted in (1e-1, 1e-4):  # more rows than one block, which is solved at once
+        machine = SVC(C=50.0, gap_tol=wanted, tol=1e-12).fit(X, y)
         assert machine.status_ is Status.GAP_REACHED
         assert machine.duality_gap_ <= wanted
         assert machine.fit_status_ == 0

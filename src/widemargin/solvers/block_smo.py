@@ -24,13 +24,20 @@ from .operations import BlockOperations, Measure
 
 __all__ = ["block_smo"]
 
-STALLED_ROUNDS = 20
+STALLED_ROUNDS, STALLED_EXACT = 20, 4  # rounds; fewer if their blocks are solved exactly
 INNER_SHARE = 0.3
 SHRINK_EVERY = 5
+BURST = 5000  # inner steps on a block before Newton steps, once these are in use
 
 
 def block_smo(
-    machine: BlockOperations, monitor: Monitor, *, shrinking: bool, steps: int, exact: bool = False
+    machine: BlockOperations,
+    monitor: Monitor,
+    *,
+    shrinking: bool,
+    steps: int,
+    exact: bool = False,
+    rough: bool = False,
 ) -> Status:
     """Solve a box problem; the answer is in the machine's state.
 
@@ -46,6 +53,8 @@ def block_smo(
         Inner steps on one block at once.
     exact : bool
         Whether to use Newton steps from the first block on.
+    rough : bool
+        Whether the kernel values are too rough for Newton steps: instead, STALLED asks for better.
 
     Returns
     -------
@@ -61,23 +70,27 @@ def block_smo(
             if status.converged and machine.take_back():
                 continue
             return status
-        if stall.over(now) or not machine.select():
+        if stall.over(now, exact) or not machine.select():
             if machine.take_back():
                 stall = _Stall()
                 continue
             return Status.STALLED
         share = 0.0 if machine.whole else INNER_SHARE
         step = machine.solve_block(
-            max(share * now.violation, 0.5 * tolerance), monitor.steps_left(steps)
+            max(share * now.violation, 0.5 * tolerance),
+            monitor.steps_left(BURST if exact else steps),
         )
         monitor.iterations += step.iterations
-        if (step.exhausted or exact) and monitor.out_of_budget() is None:
+        starved = step.exhausted and rough
+        if (step.exhausted or exact) and not rough and monitor.out_of_budget() is None:
             exact = True
             monitor.iterations += machine.solve_block_exactly(0.5 * tolerance).iterations
         while machine.load_rows():
             if status := monitor.out_of_budget():
                 return status
         machine.apply()
+        if starved:
+            return monitor.out_of_budget() or Status.STALLED
         rounds += 1
         if shrinking and rounds % SHRINK_EVERY == 0:
             machine.set_aside()
@@ -108,7 +121,7 @@ class _Stall:
         self.largest_dual = 0.0
         self.idle = 0
 
-    def over(self, now: Measure) -> bool:
+    def over(self, now: Measure, exact: bool) -> bool:
         """Take in a measure; return whether progress has ended.
 
         An objective that tends to 0 gains a share of itself for ever. But it is a sum of numbers
@@ -123,4 +136,4 @@ class _Stall:
             self.idle = 0
         else:
             self.idle += 1
-        return self.idle >= STALLED_ROUNDS
+        return self.idle >= (STALLED_EXACT if exact else STALLED_ROUNDS)

@@ -68,13 +68,17 @@ def solve_certified(
     x, indefinite = start, False
     for precision in data.precisions:
         machine = data.machine(problem, segments, x, precision, monitor.out_of_budget)
+        rough = precision != data.precisions[-1]
         for _ in range(CORRECTIONS):
-            status = _run(machine, problem, precision, monitor, options)
+            status = _run(machine, problem, precision, monitor, options, rough)
             x, indefinite = machine.x, indefinite or machine.indefinite
             outputs, certificate = data.certify(problem, segments, x)
             reached = monitor.reached(certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
             if final or precision == "float64":
+                break
+            if rough and status is Status.STALLED:
+                options = replace(options, exact=True)
                 break
             machine.correct(outputs)
         if final:
@@ -91,7 +95,12 @@ def solve_certified(
 
 
 def _run(
-    machine: Any, problem: Problem, precision: str, monitor: Monitor, options: Options
+    machine: Any,
+    problem: Problem,
+    precision: str,
+    monitor: Monitor,
+    options: Options,
+    rough: bool,
 ) -> Status:
     """Run the solver from the machine's state to a tolerance that the certificate should meet."""
     asked = monitor.limits
@@ -103,6 +112,7 @@ def _run(
             shrinking=options.shrinking,
             steps=STEPS_AT_ONCE,
             exact=options.exact,
+            rough=rough,
         )
     except KeyboardInterrupt:
         return Status.INTERRUPTED

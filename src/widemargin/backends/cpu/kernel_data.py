@@ -32,6 +32,8 @@ Vector = NDArray[np.float64]
 SquareOf = Callable[[NDArray[Any]], None]
 
 BLOCK = 2048
+EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
+EXACT_COPIES = 4  # matrices that the steps hold beside one another
 LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and one to fall
 FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
 FLOAT32_LARGEST = 1e24  # kernel value that leaves room for costs and sums
@@ -130,6 +132,7 @@ class CpuKernelData:
             start=start,
             outputs=self.outputs_at(ids, ids, problem.coefficients(start), precision),
             block_size=block_size,
+            exact_size=self._exact_size(),
             square=None if opened else self._squares(segments, precision),
             threads=self.threads,
             stop=stop,
@@ -140,6 +143,10 @@ class CpuKernelData:
         """Return the variables of a block, whose kernel matrix gets an eighth of the budget."""
         fit = int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
         return min(problem.linear.size, max(LEAST_BLOCK, min(BLOCK, fit)))
+
+    def _exact_size(self) -> int:
+        """Return the variables of a block for Newton steps: a few float64 matrices of their own."""
+        return min(EXACT_BLOCK, int((self.budget / 4 / EXACT_COPIES / 8) ** 0.5))
 
     def _squares(self, segments: list[Ids], precision: str) -> SquareOf:
         """Return what writes the kernel matrix of a small machine.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem import Problem
 from ...solvers.operations import BlockStep, Measure
-from .newton import finish_block
+from .newton import BlockFinish
 from .row_cache import RowCache
 from .sources import Source
 
@@ -18,8 +18,6 @@ __all__ = ["CpuMachine", "Segment", "View"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
-
-EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
 
 
 @dataclass(frozen=True)
@@ -90,6 +88,7 @@ class CpuMachine:
         start: Vector,
         outputs: Vector,
         block_size: int,
+        exact_size: int,
         threads: int,
         square: Callable[[NDArray[Any]], None] | None = None,
         stop: Callable[[], object],
@@ -97,7 +96,8 @@ class CpuMachine:
     ) -> None:
         self.problem, self.source, self.diagonal = problem, source, diagonal
         self.threads, self.stop = threads, stop
-        self.block_size, self.shrinker, self.square = block_size, shrinker, square
+        self.block_size, self.exact_size = block_size, exact_size
+        self.shrinker, self.square = shrinker, square
         self.start, self.base_outputs = start.copy(), outputs
         self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
         self.view = self.base
@@ -189,7 +189,7 @@ class CpuMachine:
 
     def _exact_limit(self) -> int:
         slots = [s.cache.owner.size for s in self.view.segments if s.cache is not None]
-        return max(2, min([EXACT_BLOCK, *(size - self.block_size // 2 for size in slots)]))
+        return max(2, min([self.exact_size, *(size - self.block_size // 2 for size in slots)]))
 
     def load_rows(self) -> bool:
         """Fetch some of the kernel rows that the moves need; say whether some are missing."""
@@ -209,9 +209,9 @@ class CpuMachine:
         less time than as many reads from all over memory, and no row need be loaded that does not
         move.
         """
-        if self.whole and self._kernel is not None:
-            return self._kernel
         view, size = self.view, self.block.size
+        if self.whole and self._kernel is not None and self._kernel.shape[0] == size:
+            return self._kernel
         width = _core.padded(size)
         if self._kernel_memory.size < size * width:
             self._kernel_memory = np.zeros(size * width, dtype=self.dtype)
@@ -263,7 +263,7 @@ class CpuMachine:
         kernel = np.asarray(self._kernel, dtype=np.float64)
         gradient = self._block_gradient()
         gradient += kernel[:, :size] @ (self.block_x - view.x[block])
-        self.block_x, iterations = finish_block(
+        finish = BlockFinish(
             kernel,
             self.diagonal[view.rows[view.row_of(block)]],
             gradient,
@@ -271,30 +271,44 @@ class CpuMachine:
             view.lower[block],
             view.upper[block],
             view.group[block],
-            tolerance * self._scale,
-            self.stop,
         )
-        return BlockStep(iterations, exhausted=False)
+        finish.run(tolerance * self._scale, self.stop)
+        self.block_x = finish.x
+        return BlockStep(finish.steps, exhausted=False)
 
     def apply(self) -> None:
-        """Bring the outputs of all active rows up to date with the block's moves."""
-        view, block = self.view, self.block
+        """Bring the outputs of all active rows up to date with the block's moves.
+
+        Moves of Newton steps that turn out to raise the objective, because the block's own numbers
+        carried no more digits, are taken back.
+        """
         moved = self._moved()
-        moves = self.block_x[moved] - view.x[block[moved]]
-        view.x[block] = self.block_x
+        block, x = self.block[moved], self.block_x[moved]
+        moves = x - self.view.x[block]
+        gain = self._move(moved, moves)
+        if self.exact and gain < 0:
+            self._move(moved, -moves)
+            return
+        self.view.x[block] = x
+        self._dual += gain
+
+    def _move(self, moved: Ids, moves: Vector) -> float:
+        """Add moves of some of the block's variables to the outputs; return what they gain."""
+        view = self.view
+        before = self._block_gradient()[moved]
         if self.whole:
             assert self._kernel is not None
             _core.apply_rows(view.outputs, self._kernel, moved, moves, self.threads)
-            return
-        before = self._block_gradient()[moved]
-        ids = view.ids[view.row_of(block[moved])]
-        for segment in view.segments:
-            outputs, cache = view.outputs[segment.first : segment.last], segment.cache
-            if cache is None:
-                segment.source.update(ids, moves, outputs)
-            else:
-                _core.apply_rows(outputs, cache.arena, cache.slots(ids), moves, self.threads)
-        self._dual -= 0.5 * float(moves @ (before + self._block_gradient()[moved]))
+        else:
+            ids = view.ids[view.row_of(self.block[moved])]
+            for segment in view.segments:
+                outputs, cache = view.outputs[segment.first : segment.last], segment.cache
+                if cache is None:
+                    segment.source.update(ids, moves, outputs)
+                else:
+                    slots = cache.slots(ids)
+                    _core.apply_rows(outputs, cache.arena, slots, moves, self.threads)
+        return -0.5 * float(moves @ (before + self._block_gradient()[moved]))
 
     def set_aside(self) -> None:
         """Drop rows at a bound whose gradient lies beyond everything they could be paired with."""

@@ -2,9 +2,11 @@
 
 Problem     minimise ½ dᵀKd + gᵀd over the moves d of a block, bounds on x + d, group sums fixed.
 Update      a burst of pair steps (sequential minimal optimisation) finds the bounds that matter;
-            then Newton steps on the variables between their bounds: Cholesky of their kernel
-            matrix, the move projected back onto the box and the sums; never an increase.
-Stop        the violation inside the block is at most the tolerance, or no step gains anything.
+            then a Newton step on the variables between their bounds: Cholesky of their kernel
+            matrix, the move cut at the first bound or projected back onto the box and the sums;
+            never an increase. Where that makes no headway, because the free variables change all
+            the time, an interior point method finds them first.
+Stop        the violation inside the block is at most the tolerance, or nothing helps.
 Paper       J. More, G. Toraldo, On the solution of large quadratic programming problems with bound
             constraints, SIAM J. Optimization 1 (1991): pair steps take the place of their
             projected gradient.
@@ -17,26 +19,17 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ... import _core
+from .interior import interior_point
 
-__all__ = ["finish_block"]
+__all__ = ["BlockFinish"]
 
 Vector = NDArray[np.float64]
 
-ROUNDS = 40
+PATIENCE = 3  # rounds in which the violation should halve
 
 
-def finish_block(
-    kernel: Vector,
-    diagonal: Vector,
-    gradient: Vector,
-    x: Vector,
-    lower: Vector,
-    upper: Vector,
-    group: NDArray[np.int8],
-    tolerance: float,
-    stop: Callable[[], object],
-) -> tuple[Vector, int]:
-    """Return the block's optimal variables and the number of steps taken.
+class BlockFinish:
+    """Solves one block from its variables on; see the head of this file.
 
     Parameters
     ----------
@@ -46,39 +39,104 @@ def finish_block(
         Its exact diagonal.
     gradient, x, lower, upper, group : arrays of shape (size,)
         State of the block's variables.
-    tolerance : float
-        Largest violation to leave inside the block.
-    stop : function
-        Asked between rounds; what is returned then is only a better point.
     """
-    size, width = x.size, kernel.shape[1]
-    groups = int(group.max()) + 1
-    x, steps = x.copy(), 0
-    padded_diagonal = np.zeros(width)
-    padded_diagonal[:size] = diagonal
-    moving = np.zeros(width)
-    for _ in range(ROUNDS):
-        moving[:size] = gradient
-        before = x.copy()
+
+    def __init__(
+        self,
+        kernel: Vector,
+        diagonal: Vector,
+        gradient: Vector,
+        x: Vector,
+        lower: Vector,
+        upper: Vector,
+        group: NDArray[np.int8],
+    ) -> None:
+        self.kernel, self.square = kernel, kernel[:, : x.size]
+        self.diagonal = np.zeros(kernel.shape[1])
+        self.diagonal[: x.size] = diagonal
+        self.gradient, self.x = gradient, x.copy()
+        self.lower, self.upper, self.group = lower, upper, group
+        self.steps = 0
+
+    def run(self, tolerance: float, stop: Callable[[], object]) -> None:
+        """Solve to a violation; `stop` is asked between long steps and ends the way before."""
+        if self._newton(tolerance, stop) > tolerance and not stop():
+            self._interior(stop)
+            self._newton(tolerance, stop)
+
+    def _newton(self, tolerance: float, stop: Callable[[], object]) -> float:
+        """Alternate pair steps and Newton steps while that helps; return the violation left."""
+        best, idle = np.inf, 0
+        while True:
+            violation = self._burst(tolerance)
+            idle = 0 if violation < 0.5 * best else idle + 1
+            best = min(best, violation)
+            if violation <= tolerance or idle >= PATIENCE or stop():
+                return violation
+            free = np.flatnonzero((self.x > self.lower) & (self.x < self.upper))
+            if free.size > 1:
+                self._step(free)
+
+    def _burst(self, tolerance: float) -> float:
+        moving = np.zeros(self.kernel.shape[1])
+        moving[: self.x.size] = self.gradient
+        before = self.x.copy()
         taken, violation, _ = _core.solve_block(
-            kernel, padded_diagonal, moving, x, lower, upper, group, groups, tolerance, 2 * size
+            self.kernel,
+            self.diagonal,
+            moving,
+            self.x,
+            self.lower,
+            self.upper,
+            self.group,
+            int(self.group.max()) + 1,
+            tolerance,
+            2 * self.x.size,
         )
-        gradient = gradient + kernel[:, :size] @ (x - before)
-        steps += taken
-        if violation <= tolerance or stop():
-            break
-        free = np.flatnonzero((x > lower) & (x < upper))
-        if free.size < 2:
-            continue
-        face = kernel[np.ix_(free, free)]
-        move = _newton_move(face, gradient[free], group[free])
-        move = _best_move(
-            face, gradient[free], x[free], lower[free], upper[free], group[free], move
+        self.gradient = self.gradient + self.square @ (self.x - before)
+        self.steps += taken
+        return float(violation)
+
+    def _step(self, free: NDArray[np.int64]) -> None:
+        face, gradient, group = (
+            self.square[np.ix_(free, free)],
+            self.gradient[free],
+            self.group[free],
         )
-        x[free] = np.clip(x[free] + move, lower[free], upper[free])
-        gradient = gradient + kernel[:, free] @ move
-        steps += 1
-    return x, steps
+        x, lower, upper = self.x[free], self.lower[free], self.upper[free]
+        move = _newton_move(face, gradient, group)
+        move = _best_move(face, gradient, x, lower, upper, group, move)
+        self.x[free] = np.clip(x + move, lower, upper)
+        self.gradient = self.gradient + self.square[:, free] @ move
+        self.steps += 1
+
+    def _interior(self, stop: Callable[[], object]) -> None:
+        """Go to the optimum along the central path, where the variables have room to move."""
+        moving = self.lower < self.upper
+        for g in np.unique(self.group):
+            members = self.group == g
+            bounds = self.lower[members], self.upper[members]
+            total = float(self.x[members].sum())
+            if not float(bounds[0].sum()) < total < float(bounds[1].sum()):
+                moving &= ~members
+        at = np.flatnonzero(moving)
+        if at.size < 2:
+            return
+        square, groups = self.square[np.ix_(at, at)], self.group[at]
+        target = interior_point(
+            square,
+            self.gradient[at] - square @ self.x[at],
+            self.lower[at],
+            self.upper[at],
+            self.x[at],
+            np.stack([groups == g for g in np.unique(groups)], axis=1).astype(np.float64),
+            stop,
+        )
+        move = target - self.x[at]
+        if float(self.gradient[at] @ move + 0.5 * move @ (square @ move)) < 0:
+            self.x[at] = target
+            self.gradient = self.gradient + self.square[:, at] @ move
+            self.steps += 1
 
 
 def _newton_move(face: Vector, gradient: Vector, group: NDArray[np.int8]) -> Vector:
