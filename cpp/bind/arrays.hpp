@@ -42,5 +42,6 @@ void bind_machine(nb::module_& m);
 void bind_joint(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_online(nb::module_& m);
 
 }  // namespace widemargin

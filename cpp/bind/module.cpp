@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
     widemargin::bind_joint(m);
     widemargin::bind_svmlight(m);
     widemargin::bind_linear(m);
+    widemargin::bind_online(m);
 }

@@ -7,6 +7,7 @@
 #include "solve/joint_qp.hpp"
 #include "solve/kernel_rows.hpp"
 #include "solve/linear_table.hpp"
+#include "solve/online.hpp"
 
 namespace widemargin::WM_ISA {
 
@@ -45,7 +46,7 @@ HotOf<T> table_of() {
 
 const Hot& table() {
     static const Hot hot{WM_TEXT(WM_ISA), table_of<float>(), table_of<double>(), reach, sums,
-                         measure_joint,   linear_table()};
+                         measure_joint,   linear_table(),    online_table()};
     return hot;
 }
 

@@ -8,6 +8,7 @@
 #include "solve/box_problem.hpp"
 #include "solve/joint_types.hpp"
 #include "solve/linear_types.hpp"
+#include "solve/online_types.hpp"
 #include "solve/panels.hpp"
 
 namespace widemargin {
@@ -47,6 +48,7 @@ struct Hot {
     Sums (*sums)(const BoxProblem&, const double* multipliers, int threads);
     JointSums (*measure_joint)(const JointProblem&, double* violations, int threads);
     LinearTable linear;
+    OnlineTable online;
 
     template <class T>
     const HotOf<T>& of() const {

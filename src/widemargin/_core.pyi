@@ -816,3 +816,67 @@ def descend(
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
 ) -> float: ...
+
+class Learner:
+    pass
+
+def learner(
+    rule: int,
+    rate: float,
+    outputs: int,
+    offset: float,
+    constant: float,
+    batch: int,
+    project: bool,
+    labels: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    row: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    rival: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    amount: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    time: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> Learner: ...
+def sweep(
+    rows: Rows,
+    learner: Learner,
+    order: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    seen: float,
+) -> tuple[int, int]: ...
+def sweep_block(
+    learner: Learner,
+    base: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    gram: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    seen: float,
+) -> tuple[int, int]: ...
+def vote(
+    kernel: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    column: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    winner: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    loser: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    amount: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    survival: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    outputs: int,
+    votes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None: ...

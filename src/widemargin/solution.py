@@ -27,6 +27,8 @@ class Status(Enum):
         "converged to a stationary point: the kernel is not positive semidefinite, "
         "so the gap does not bound the distance from the optimum"
     )
+    SEPARATED = "converged: a whole sweep over the rows without a mistake"
+    NO_BETTER = "stopped: the mistakes of a sweep have ceased to fall"
     TIME_LIMIT = "stopped at max_time before reaching tol"
     ITERATION_LIMIT = "stopped at max_iter before reaching tol"
     INTERRUPTED = "interrupted before reaching tol"
@@ -36,7 +38,12 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         """Whether what was asked for was reached."""
-        return self in (Status.CONVERGED, Status.GAP_REACHED, Status.STATIONARY)
+        return self in (
+            Status.CONVERGED,
+            Status.GAP_REACHED,
+            Status.STATIONARY,
+            Status.SEPARATED,
+        )
 
 
 @dataclass(frozen=True)

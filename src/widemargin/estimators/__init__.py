@@ -2,16 +2,20 @@
 
 from .classifiers import SVC, NuSVC
 from .detectors import SVDD, OneClassSVM
+from .kernel_perceptrons import AveragedPerceptron, KernelPerceptron, VotedPerceptron
 from .linear_detectors import LinearOneClassSVM
 from .linear_logistic import LogisticRegression
 from .linear_regressors import LinearSVR
 from .linear_svc import LinearSVC
+from .perceptrons import PassiveAggressiveClassifier, Perceptron, Winnow
 from .regressors import SVR, NuSVR
 
 __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "AveragedPerceptron",
+    "KernelPerceptron",
     "LinearOneClassSVM",
     "LinearSVC",
     "LinearSVR",
@@ -19,4 +23,8 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "VotedPerceptron",
+    "Winnow",
 ]

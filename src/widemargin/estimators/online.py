@@ -1,0 +1,351 @@
+"""What all online classifiers share: labels, sweeps, continuing, and what a fit leaves behind."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..backends.cpu import CpuKernelData, count_rows, is_sparse, memory_budget, thread_count
+from ..backends.cpu.online import KernelLearner, LinearLearner, Rule
+from ..kernels import Kernel
+from ..reductions.hard_margin import homogeneous_margin
+from ..solution import Progress, Status
+from ..solvers.monitor import Limits, Monitor
+from ..solvers.perceptron import perceptron
+from .labels import number_labels
+from .validation import check_flag, check_number, check_rows
+
+__all__ = ["OnlineClassifier"]
+
+Vector = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Learner = LinearLearner | KernelLearner
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the online classifiers. Subclasses list their parameters in ``__init__``."""
+
+    _keeps_moves = False  # whether prediction needs every move
+
+    def _rule(self, X: Any) -> Rule:
+        raise NotImplementedError
+
+    def _kernel(self, X: Any) -> Kernel | None:
+        """Return the kernel, or None to learn the weights of the features."""
+        return None
+
+    def _takes_objects(self) -> bool:
+        return False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_settings(self) -> None:
+        check_number("max_iter", self.max_iter, low=1, whole=True)
+        if self.tol is not None:
+            check_number("tol", self.tol, low=0)
+        check_number("n_iter_no_change", self.n_iter_no_change, low=1, whole=True)
+        for name in ("shuffle", "fit_intercept", "mistake_bound"):
+            check_flag(name, getattr(self, name))
+        if self.max_time is not None:
+            check_number("max_time", self.max_time, low=0, open_low=True)
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
+    # --- fitting -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Sweep over the rows until none is mistaken, or to a limit.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_settings()
+        X = check_rows(self, X, y, reset=True, objects=self._takes_objects())
+        self.classes_, labels, _ = number_labels(type(self).__name__, y, None)
+        self._forget()
+        self._check_bound()
+        self._learn(X, labels, int(self.max_iter), self.tol)
+        if self.mistake_bound:
+            self.mistake_bound_ = self._bound(X, labels)
+        if self.status_ is Status.INTERRUPTED:
+            raise KeyboardInterrupt(self.status_.value)
+        if self.status_ in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and self.tol is not None:
+            warnings.warn(
+                f"{type(self).__name__} {self.status_.value} after {self.mistakes_} mistakes on "
+                f"{self.t_} rows seen. Raise max_iter or max_time, or set tol to stop when the "
+                "mistakes no longer fall.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning from one sweep over some more rows.
+
+        Nothing is assumed about where the rows come from, and none but those that moved a kernel
+        machine are kept.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed at the first call only.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._check_settings()
+        first = not hasattr(self, "classes_")
+        X = check_rows(self, X, y, reset=first, objects=self._takes_objects())
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given at the first call of partial_fit")
+            self.classes_ = unique_labels(classes)
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must name two labels or more, found {classes!r}")
+            self._forget()
+        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+            raise ValueError(
+                f"classes={classes!r} differs from the first call, which said {self.classes_!r}"
+            )
+        y = column_or_1d(y, warn=True)
+        labels = np.searchsorted(self.classes_, y).astype(np.int64)
+        known = self.classes_[np.minimum(labels, len(self.classes_) - 1)] == y
+        if not known.all():
+            raise ValueError(f"y holds {y[~known][0]!r}, which is not among classes")
+        self._learn(X, labels, 1, None)
+        if self.status_ is Status.INTERRUPTED:
+            raise KeyboardInterrupt(self.status_.value)
+        return self
+
+    def _forget(self) -> None:
+        self.t_ = 0
+        self.mistakes_ = 0
+        for name in ("_weights", "_coefficients", "_moves", "mistake_bound_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _learn(self, X: Any, labels: Ids, sweeps: int, tolerance: float | None) -> None:
+        """Sweep over the rows and keep the outcome."""
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        kernel = self._kernel(X)
+        learner = (
+            self._linear_learner(X, labels, outputs)
+            if kernel is None
+            else self._kernel_learner(X, labels, outputs, kernel)
+        )
+        monitor = Monitor(Limits(0.0, None, sweeps, self.max_time), self._report)
+        learner.pause = _clock(monitor)
+        patience = int(self.n_iter_no_change)
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                status = perceptron(learner, monitor, tolerance=tolerance, patience=patience)
+            except OutOfTimeError:
+                status = Status.TIME_LIMIT
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+        self.status_ = status
+        self.converged_ = status is Status.SEPARATED
+        self.n_iter_ = monitor.iterations
+        self.history_ = tuple(monitor.history)
+        self.mistakes_ += learner.mistakes
+        self.t_ = learner.seen
+        self._keep(learner, count_rows(X))
+
+    def _report(self, progress: Progress) -> bool:
+        return self.callback is not None and self.callback(progress) is True
+
+    def _sweeper(self, order: Ids) -> dict[str, Any]:
+        random = None
+        if self.shuffle:
+            seed = check_random_state(self.random_state).randint(1 << 31)
+            random = np.random.default_rng([seed, self.t_])
+        return {
+            "order": order,
+            "random": random,
+            "seen": self.t_,
+            "keep_moves": self._keeps_moves,
+        }
+
+    def _linear_learner(self, X: Any, labels: Ids, outputs: int) -> LinearLearner:
+        weights, second = getattr(self, "_weights", (None, None))
+        order = np.arange(labels.size)
+        return LinearLearner(
+            X, labels, outputs, self._rule(X), weights=weights, second=second,
+            **self._sweeper(order),
+        )  # fmt: skip
+
+    def _kernel_learner(self, X: Any, labels: Ids, outputs: int, kernel: Kernel) -> KernelLearner:
+        """Return the dual form; the support vectors of earlier calls go before the new rows."""
+        self.kernel_ = kernel
+        coefficients, second = np.zeros((2, labels.size, outputs))
+        rows = X
+        if hasattr(self, "_coefficients"):
+            before = self._coefficients
+            rows = _stack(self.support_vectors_, X)
+            coefficients, second = (
+                np.concatenate([old, new])
+                for old, new in zip(before, (coefficients, second), strict=True)
+            )
+            labels = np.concatenate([np.zeros(len(before[0]), dtype=np.int64), labels])
+        count = coefficients.shape[0]
+        data = CpuKernelData(
+            rows,
+            kernel,
+            threads=thread_count(self.n_jobs),
+            budget=memory_budget(None),
+            precision="float64",
+        )
+        return KernelLearner(
+            data, labels, outputs, self._rule(X), coefficients=coefficients, second=second,
+            **self._sweeper(np.arange(count - count_rows(X), count)),
+        )  # fmt: skip
+
+    # --- what a fit leaves behind ---------------------------------------------------------------
+
+    def _keep(self, learner: Learner, rows: int) -> None:
+        self.alpha_ = learner.alpha[-rows:]
+        if isinstance(learner, LinearLearner):
+            self._weights = learner.weights, learner.second
+            self._keep_weights(self._chosen(learner))
+        else:
+            self._keep_coefficients(learner, learner.labels.size - rows)
+
+    def _chosen(self, learner: Learner) -> Vector:
+        """Return the weights or coefficients that decide."""
+        if learner.rule.averaged:
+            return learner.average
+        return learner.weights if isinstance(learner, LinearLearner) else learner.coefficients
+
+    def _keep_weights(self, weights: Vector) -> None:
+        if not np.isfinite(weights).all():
+            raise ValueError(
+                f"the weights of {type(self).__name__} overflow: the numbers in X are too large; "
+                "scale the columns (StandardScaler, MaxAbsScaler)"
+            )
+        constant = self._constant()
+        self.coef_ = np.ascontiguousarray(weights[:-1].T)
+        self.intercept_ = weights[-1] * constant
+
+    def _keep_coefficients(self, learner: KernelLearner, old: int) -> None:
+        chosen = self._chosen(learner)
+        if not np.isfinite(chosen).all():
+            raise ValueError(
+                f"kernel values of {type(self).__name__} overflow: the numbers in X are too large "
+                "for this kernel; scale the columns (StandardScaler)"
+            )
+        used = learner.coefficients.any(axis=1) | learner.second.any(axis=1)
+        support = np.flatnonzero(used)
+        self.support_ = (support[support >= old] - old).astype(np.int32)
+        self.support_vectors_ = _take(learner.data.X, support)
+        self.dual_coef_ = np.ascontiguousarray(chosen[support].T)
+        self.intercept_ = self.dual_coef_.sum(axis=1) * self._constant() ** 2
+        self._coefficients = learner.coefficients[support], learner.second[support]
+
+    def _constant(self) -> float:
+        return 1.0 if self.fit_intercept else 0.0
+
+    def _check_bound(self) -> None:
+        if self.mistake_bound and len(self.classes_) > 2:
+            raise ValueError(
+                f"mistake_bound=True needs two classes, found {len(self.classes_)}; "
+                "fit one class against the rest"
+            )
+
+    def _bound(self, X: Any, labels: Ids) -> float:
+        kernel, constant = self._kernel(X), self._constant()
+        signs = np.where(labels == 1, 1.0, -1.0)
+        found = homogeneous_margin(X, kernel, signs, constant, thread_count(self.n_jobs))
+        return found.mistake_bound
+
+    # --- prediction ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Vector:
+        """Return the score of each output, shape (rows, outputs)."""
+        product = X @ self.coef_.T
+        return np.asarray(product, dtype=np.float64) + self.intercept_
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            Two classes: shape (n_rows,), positive for ``classes_[1]``; otherwise one column for
+            each class, the largest of which is the predicted one.
+        """
+        check_is_fitted(self, "classes_")
+        X = check_rows(self, X, reset=False, objects=self._takes_objects())
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_rows,)
+            Labels.
+        """
+        decisions = self.decision_function(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(decisions > 0).astype(np.int64)]
+        return self.classes_[np.argmax(decisions, axis=1)]
+
+
+class OutOfTimeError(Exception):
+    """The time limit was passed in the middle of a sweep."""
+
+
+def _clock(monitor: Monitor) -> Any:
+    def pause() -> None:
+        if monitor.out_of_budget() is Status.TIME_LIMIT:
+            raise OutOfTimeError
+
+    return pause
+
+
+def _take(X: Any, ids: Ids) -> Any:
+    return X[ids] if hasattr(X, "shape") else [X[i] for i in ids]
+
+
+def _stack(above: Any, below: Any) -> Any:
+    if not hasattr(below, "shape"):
+        return [*above, *below]
+    if is_sparse(above) or is_sparse(below):
+        return sp.vstack([sp.csr_matrix(above), sp.csr_matrix(below)], format="csr")
+    return np.vstack([above, below])
