@@ -302,5 +302,6 @@ class VotedPerceptron(AveragedPerceptron):
 
     def _scores(self, X: Any) -> Vector:
         """Return the share of votes for each class; with two classes the difference."""
-        votes: Vector = self._votes(X) / max(1, self.t_)
-        return votes[:, 1:] - votes[:, :1] if votes.shape[1] == 2 else votes
+        votes = self._votes(X)
+        votes /= max(1, self.t_)
+        return np.asarray(np.diff(votes), np.float64) if votes.shape[1] == 2 else votes

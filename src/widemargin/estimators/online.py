@@ -136,7 +136,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         labels = np.searchsorted(self.classes_, y).astype(np.int64)
         known = self.classes_[np.minimum(labels, len(self.classes_) - 1)] == y
         if not known.all():
-            raise ValueError(f"y holds {y[~known][0]!r}, which is not among classes")
+            raise ValueError(f"y holds {y[~known][0]!s}, which is not among classes")
         self._learn(X, labels, 1, None)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
@@ -242,7 +242,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return learner.weights if isinstance(learner, LinearLearner) else learner.coefficients
 
     def _keep_weights(self, weights: Vector) -> None:
-        if not np.isfinite(weights).all():
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.square(weights).sum())
+        if not finite:
             raise ValueError(
                 f"the weights of {type(self).__name__} overflow: the numbers in X are too large; "
                 "scale the columns (StandardScaler, MaxAbsScaler)"

@@ -86,7 +86,7 @@ def homogeneous_margin(
     )
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    length = float(np.sqrt(max(0.0, solution.x @ solution.outputs)))
+    length = max(0.0, float(solution.x @ solution.outputs)) ** 0.5
     margin = float(solution.outputs.min()) / length if length > ZERO * radius else 0.0
     return HomogeneousMargin(max(0.0, margin), radius)
 
