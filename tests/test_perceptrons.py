@@ -325,7 +325,7 @@ def test_huge_numbers_are_refused_and_unknown_labels_too() -> None:
         Perceptron(max_iter=50).fit(X * 1e300, Y)
     model = Perceptron().partial_fit(X, Y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="y holds 5, which is not among classes"):
-        model.partial_fit(X, Y + 5)
+        model.partial_fit(X, np.full(90, 5))
     with pytest.raises(ValueError, match="classes must be given at the first call"):
         Perceptron().partial_fit(X, Y)
 

@@ -302,6 +302,5 @@ class VotedPerceptron(AveragedPerceptron):
 
     def _scores(self, X: Any) -> Vector:
         """Return the share of votes for each class; with two classes the difference."""
-        votes = self._votes(X)
-        votes /= max(1, self.t_)
-        return np.asarray(np.diff(votes), np.float64) if votes.shape[1] == 2 else votes
+        shares = np.asarray(self._votes(X) / max(1, self.t_), dtype=np.float64)
+        return shares[:, 1:] - shares[:, :1] if len(self.classes_) == 2 else shares
