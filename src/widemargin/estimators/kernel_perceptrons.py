@@ -294,7 +294,8 @@ class VotedPerceptron(AveragedPerceptron):
         constant = self._constant() ** 2
 
         def block(part: slice) -> Vector:
-            return np.asarray(self.kernel_(X[part], self.support_vectors_)) + constant
+            kernel = self.kernel_(X[part], self.support_vectors_)
+            return np.asarray(kernel, dtype=np.float64) + constant
 
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         moves = column, winner, loser, amount, survival
