@@ -20,6 +20,7 @@ from .estimators import (
     Perceptron,
     VotedPerceptron,
     Winnow,
+    linear_separability,
 )
 from .estimators.interchange import from_sklearn, to_sklearn
 from .io import dump_svmlight, iter_svmlight, load, load_svmlight, load_table, save
@@ -47,6 +48,7 @@ __all__ = [
     "from_sklearn",
     "iter_svmlight",
     "kernels",
+    "linear_separability",
     "load",
     "load_svmlight",
     "load_table",

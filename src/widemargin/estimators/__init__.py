@@ -9,6 +9,7 @@ from .linear_regressors import LinearSVR
 from .linear_svc import LinearSVC
 from .perceptrons import PassiveAggressiveClassifier, Perceptron, Winnow
 from .regressors import SVR, NuSVR
+from .separability import linear_separability
 
 __all__ = [
     "SVC",
@@ -27,4 +28,5 @@ __all__ = [
     "Perceptron",
     "VotedPerceptron",
     "Winnow",
+    "linear_separability",
 ]

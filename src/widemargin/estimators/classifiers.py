@@ -1,12 +1,14 @@
 """SVC and NuSVC."""
 
+from math import isinf
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Problem, c_svc, nu_svc
-from ..reductions.machines import Machine, read_machine, read_nu_svc
+from ..reductions.machines import Machine, read_machine, read_nu_svc, require_separated
 from ..solution import Solution
 from .kernel_classifier import KernelClassifier
 from .validation import check_number
@@ -27,7 +29,9 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a margin error.
+        Cost of a margin error. ``float("inf")`` allows none, the hard margin: where a class cannot
+        be separated from another, the error names rows whose weighted means coincide. Objectives
+        and gap are then those of the equivalent problem of the shortest way between the hulls.
     kernel : str, Kernel or callable, default='rbf'
         'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
         'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
@@ -154,14 +158,27 @@ class SVC(KernelClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_number("C", self.C, low=0, open_low=True)
+        if not self._is_hard():
+            check_number("C", self.C, low=0, open_low=True)
+        elif self.multi_class == "joint":
+            raise ValueError("multi_class='joint' needs a finite C; use 'ovo' or 'ovr' for C=inf")
+
+    def _is_hard(self) -> bool:
+        return isinstance(self.C, Real) and float(self.C) > 0 and isinf(self.C)
 
     def _problem(self, signs: Vector, weights: Vector) -> Problem:
+        if self._is_hard():  # the shortest way from hull to hull
+            # Convex weights of each class: their bounds of two bind nowhere.
+            return nu_svc(signs, np.full(signs.size, 2.0), 1.0 / signs.size)
         return c_svc(signs, float(self.C) * weights)
 
     def _read(
         self, problem: Problem, solution: Solution, rows: Ids, classes: tuple[int, int]
     ) -> Machine:
+        if self._is_hard():
+            names = [self.classes_[c] if c >= 0 else "the rest" for c in classes]
+            require_separated(solution, rows, names)
+            return read_nu_svc(problem, solution, rows, classes)
         return read_machine(problem, solution, rows, classes)
 
 

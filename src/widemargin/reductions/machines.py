@@ -4,6 +4,7 @@ The multipliers of a problem's groups mean something else for each learner; here
 from the optimality conditions of its free variables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from ..problem import Problem
 from ..solution import JointSolution, Solution
 
-__all__ = ["Machine", "read_machine", "read_nu_svc"]
+__all__ = ["Machine", "read_machine", "read_nu_svc", "require_separated"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+SHOWN = 6  # rows of each class that an error names
 NEARLY_ALL = 1 - 1e-5  # of what the lighter class can carry: nu has been lowered
 
 
@@ -100,6 +102,28 @@ def read_nu_svc(
     bias = share * first + rest * second
     bound = max(bias - (share * low1 + rest * low2), share * high1 + rest * high2 - bias)
     return _machine(problem, solution, rows, classes, bias / scale, bound / scale, scale)
+
+
+def require_separated(solution: Solution, rows: Ids, names: Sequence[object]) -> None:
+    """Require that the hulls of two classes, whose shortest connection was sought, do not meet.
+
+    The variables are convex weights of the rows of each class; where the gap leaves it open whether
+    the weighted means differ at all, they are the proof that no hyperplane separates the classes.
+    """
+    (_, first), (second, _) = solution.certificate.multiplier_range
+    if second > first or not solution.status.converged:
+        return
+    means = []
+    for name, share in zip(names, (solution.x, -solution.x), strict=True):
+        used = np.argsort(-share, kind="stable")[:SHOWN]
+        used = used[share[used] > 0]
+        listed = ", ".join(f"{share[i]:.3g} of row {rows[i]}" for i in used)
+        more = ", ..." if np.count_nonzero(share > 0) > SHOWN else ""
+        means.append(f"{listed}{more} (class {name!s})")
+    raise ValueError(
+        "C=inf allows no margin errors, but the classes cannot be separated: in feature space the "
+        f"mean of {means[0]} is also the mean of {means[1]}; give a finite C or another kernel"
+    )
 
 
 def _share_of_first(problem: Problem) -> float:

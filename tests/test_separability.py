@@ -1,0 +1,146 @@
+"""Separability is decided with a proof, and the hard margin is exact or refused with one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from widemargin import SVC, linear_separability
+from widemargin.estimators import separability
+
+XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+
+
+def check_proof(found: separability.Separability, X: np.ndarray, signs: np.ndarray) -> None:
+    if found.separable:
+        values = signs * (X @ found.coef + found.intercept)
+        assert values.min() > 0
+        assert found.margin == pytest.approx(values.min() / np.linalg.norm(found.coef), rel=1e-6)
+        assert found.weights is None
+    else:
+        for side in (1, -1):
+            assert found.weights[signs == side].sum() == pytest.approx(1.0)
+        assert found.weights.min() >= 0
+        difference = (signs * found.weights) @ X
+        np.testing.assert_allclose(difference, 0, atol=1e-9 * max(1.0, abs(X).max()))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 14), st.integers(1, 4), st.booleans())
+def test_every_answer_is_proven(seed: int, rows: int, features: int, whole: bool) -> None:
+    """Small whole numbers make many ties: hulls that just touch, repeated rows, flat data."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (rows, features)).astype(float) if whole else rng.normal(
+        size=(rows, features)
+    )  # fmt: skip
+    signs = rng.permutation(np.where(np.arange(rows) < max(1, rows // 2), 1, -1))
+    found = linear_separability(X, signs)
+    assert found.exact
+    check_proof(found, X, signs)
+    # The rational simplex method, which decides what floating point leaves open, agrees.
+    exact = separability._rational_simplex(X, signs.astype(float))
+    assert exact.separable == found.separable
+    check_proof(exact, X, signs)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-12, 0.0, -1e-12, -1e-9])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_hulls_that_nearly_touch(gap: float, storage) -> None:
+    rng = np.random.default_rng(0)
+    X, signs = rng.normal(size=(30, 3)), np.where(np.arange(30) < 15, 1, -1)
+    X[:, 0] = signs * abs(X[:, 0])
+    X[0], X[15] = [gap, 0.5, 0.25], [-gap, 0.5, 0.25]
+    found = linear_separability(storage(X), signs)
+    assert found.exact
+    assert found.separable == (gap > 0)
+    check_proof(found, X, signs)
+
+
+def test_weights_are_those_of_rational_numbers() -> None:
+    """The mean of 1/3 and 2/3 of two rows is a third row, whatever floats make of it."""
+    a, b = Fraction(0.1), Fraction(0.7)
+    X = np.array([[0.1], [0.7], [float((a + 2 * b) / 3)]])
+    found = linear_separability(X, [0, 0, 1])
+    assert not found.separable
+    assert found.exact
+    assert "row" in str(found)
+
+
+def test_scale_of_columns_does_not_matter() -> None:
+    X, y = XOR * [1e-150, 1e150], [0, 1, 1, 1]
+    found = linear_separability(X, y)
+    assert found.separable
+    assert found.exact
+    assert "at a distance" in str(found)
+
+
+def test_larger_data_and_three_classes() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 200))
+    y = rng.integers(0, 2, 400)
+    assert linear_separability(X[:200], y[:200]).separable  # fewer rows than coordinates
+    assert not linear_separability(rng.normal(size=(800, 20)), rng.integers(0, 2, 800)).separable
+    with pytest.raises(ValueError, match="y must hold two classes, found 3"):
+        linear_separability(X, np.arange(400) % 3)
+
+
+# --- the hard margin -----------------------------------------------------------------------------
+
+
+def separated(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(rows) % 2, 1, -1)
+    return rng.normal(size=(rows, 2)) + 3 * signs[:, None], signs
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_margin_is_the_limit_of_soft_margins(seed: int) -> None:
+    X, y = separated(100, seed)
+    hard = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(X, y)
+    soft = SVC(C=1e6, kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(hard.coef_, soft.coef_, rtol=1e-4)
+    np.testing.assert_allclose(hard.intercept_, soft.intercept_, atol=1e-4)
+    margins = y * hard.decision_function(X)
+    assert margins.min() == pytest.approx(1.0, abs=1e-6)
+    assert hard.duality_gap_ < 1e-8
+    # No hyperplane that the linear program finds is further from its nearest row.
+    assert linear_separability(X, y).margin <= 1 / np.linalg.norm(hard.coef_) * (1 + 1e-6)
+
+
+def test_two_rows() -> None:
+    model = SVC(C=np.inf, kernel="linear").fit([[1.0, 2.0], [4.0, 6.0]], ["a", "b"])
+    np.testing.assert_allclose(model.coef_, [[2 * 3 / 25, 2 * 4 / 25]])
+    np.testing.assert_allclose(model.decision_function([[1.0, 2.0], [4.0, 6.0]]), [-1, 1])
+
+
+def test_support_vectors_alone_give_the_same_machine() -> None:
+    X, y = separated(200)
+    model = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(X, y)
+    again = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(X[model.support_], y[model.support_])
+    np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-6)
+    assert len(model.support_) < 10
+
+
+def test_overlap_is_refused_with_rows_whose_means_coincide() -> None:
+    with pytest.raises(ValueError, match="cannot be separated") as caught:
+        SVC(C=np.inf, kernel="linear").fit(XOR, [0, 0, 1, 1])
+    for part in ("0.5 of row 0", "0.5 of row 1", "0.5 of row 2", "0.5 of row 3", "class 0"):
+        assert part in str(caught.value)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    for kind in ("ovo", "ovr"):
+        with pytest.raises(ValueError, match="cannot be separated"):
+            SVC(C=np.inf, kernel="linear", multi_class=kind).fit(X, y)
+    with pytest.raises(ValueError, match="needs a finite C"):
+        SVC(C=np.inf, multi_class="joint").fit(X, y)
+
+
+def test_any_distinct_rows_are_separable_in_a_feature_space() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    assert not linear_separability(X, y).separable
+    model = SVC(C=np.inf, gamma=5.0).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert (np.where(y == 1, 1, -1) * model.decision_function(X)).min() > 0.99
