@@ -295,7 +295,7 @@ def test_nu_is_a_share(case: Case) -> None:
 @each_case
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_history_goes_up(case: Case, precision: str) -> None:
-    machine = case.fit(precision=precision, tol=1e-5)
+    machine = case.fit(precision=precision, tol=1e-5, solver="smo")
     assert machine.history_ == tuple(h for m in machine.machines_ for h in m.solution.history)
     for single in machine.machines_:
         history = single.solution.history

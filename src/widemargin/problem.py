@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .losses import Loss
+from .losses import Hinge, Insensitive, Loss, OneClass
 
 __all__ = [
     "LinearProblem",
@@ -36,6 +36,7 @@ __all__ = [
 Vector = NDArray[np.float64]
 
 LEAST_RHO = 1e-6
+ROUNDING = 1e-14
 ALMOST = 1e-6  # below the largest nu that is feasible, so that the bias is still determined
 
 
@@ -57,6 +58,8 @@ class Problem:
         Number of groups, 1 or 2.
     divided_by_rho : bool
         Whether the decision function is divided by half the distance of the two multipliers.
+    loss : Loss or None
+        The loss of each row if the problem is the dual of ½||w||² + sum of losses + tilt b.
     """
 
     linear: Vector
@@ -67,6 +70,7 @@ class Problem:
     sides: int = 1
     groups: int = 1
     divided_by_rho: bool = False
+    loss: Loss | None = None
 
     def scale(self, multipliers: Sequence[float]) -> float:
         """Return what violations are divided by, so that a tolerance speaks of decision values.
@@ -87,6 +91,25 @@ class Problem:
         """Return the coefficient of each row in the decision function."""
         return x if self.sides == 1 else x.reshape(self.sides, -1).sum(axis=0)
 
+    def in_weights(self) -> "LinearProblem | None":
+        """Return the same machine stated in weights of features, as a linear kernel allows."""
+        if self.loss is None:
+            return None
+        linear = self.linear.reshape(self.sides, -1).mean(axis=0)  # epsilon, on both sides, cancels
+        return LinearProblem(
+            loss=self.loss,
+            targets=0.0 - linear,
+            costs=(self.upper - self.lower)[: self.rows],
+            tilt=float(self.start.sum()),
+        )
+
+    def of_rows(self, coefficients: Vector) -> Vector:
+        """Return the variables of least size that give each row its coefficient."""
+        x = coefficients
+        if self.sides == 2:
+            x = np.concatenate([np.maximum(x, 0.0), np.minimum(x, 0.0)])
+        return np.clip(x, self.lower, self.upper)
+
     def near(self, x: Vector) -> Vector:
         """Return the feasible point that clipping `x` and restoring the group sums leads to."""
         x = np.clip(x, self.lower, self.upper)
@@ -97,7 +120,9 @@ class Problem:
             total = float(room.sum())
             if abs(total) < abs(excess):
                 return self.start.copy()
-            if excess:
+            if abs(excess) > ROUNDING * abs(
+                total
+            ):  # else rows would leave their bounds for nothing
                 x[members] -= room * (excess / total)
         return np.clip(x, self.lower, self.upper)
 
@@ -114,6 +139,7 @@ def c_svc(signs: Vector, costs: Vector) -> Problem:
         upper=np.where(signs > 0, costs, 0.0),
         group=_one_group(signs.size),
         start=np.zeros(signs.size),
+        loss=Hinge(),
     )
 
 
@@ -159,6 +185,7 @@ def epsilon_svr(targets: Vector, costs: Vector, epsilon: float) -> Problem:
         group=_one_group(2 * targets.size),
         start=np.zeros(2 * targets.size),
         sides=2,
+        loss=Insensitive(epsilon),
     )
 
 
@@ -185,6 +212,7 @@ def one_class(weights: Vector, nu: float) -> Problem:
         upper=weights,
         group=_one_group(weights.size),
         start=_fill(weights, nu * float(weights.sum())),
+        loss=OneClass(),
     )
 
 

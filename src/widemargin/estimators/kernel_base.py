@@ -119,7 +119,11 @@ class KernelEstimator(BaseEstimator):
 
         return Schedule(
             limits=Limits(self.tol, self.gap_tol, int(self.max_iter), self.max_time),
-            options=Options(shrinking=bool(self.shrinking), exact=self.solver == "newton"),
+            options=Options(
+                shrinking=bool(self.shrinking),
+                exact=self.solver == "newton",
+                weights=self.solver == "auto" and self.max_iter < 0,
+            ),
             threads=data.rows.threads,
             reporter=report if line is not None or self.callback is not None else None,
         )

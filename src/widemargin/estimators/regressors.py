@@ -154,7 +154,9 @@ class SVR(_KernelRegressor):
         Start from the last solution if the number of rows is the same.
     solver : {'auto', 'smo', 'newton'}, default='auto'
         'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
-        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+        steps; 'smo' is the same; 'newton' takes Newton steps on every block. With a linear kernel,
+        more than 256 rows and at most half as many entries in a row, 'auto' without a `max_iter`
+        takes the solvers of `LinearSVR`, which are faster; attributes and certificate are the same.
     gram_columns : {'train', 'support'}, default='train'
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..problem import Problem
 from ..solution import Progress, Reporter, Solution, Status
 from ..solvers.certified import KernelData, Options, solve_certified
+from ..solvers.in_weights import solve_in_weights
 from ..solvers.monitor import Limits, Monitor
 
 __all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
@@ -69,10 +70,14 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
 def _run(
     data: KernelData, job: Job, schedule: Schedule, reporter: Reporter | None, began: float
 ) -> Solution:
-    monitor = Monitor(schedule.limits, reporter, began)
-    return solve_certified(
-        data, job.problem, list(job.segments), job.start, monitor, schedule.options
-    )
+    monitor, segments = Monitor(schedule.limits, reporter, began), list(job.segments)
+    weights = data.in_weights(job.problem, segments) if schedule.options.weights else None
+    if weights is None:
+        return solve_certified(data, job.problem, segments, job.start, monitor, schedule.options)
+    solution = solve_in_weights(weights, job.start, monitor)
+    if solution.status is not Status.STALLED:
+        return solution
+    return solve_certified(data, job.problem, segments, solution.x, monitor, schedule.options)
 
 
 def _side_by_side(

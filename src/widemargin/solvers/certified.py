@@ -47,6 +47,10 @@ class KernelData(Protocol):
         """Return outputs and certificate of a point, computed in float64."""
         ...
 
+    def in_weights(self, problem: Problem, segments: list[Any]) -> Any:
+        """Return the machine stated in weights, if that is possible and faster, else None."""
+        ...
+
 
 @dataclass(frozen=True)
 class Options:
@@ -54,6 +58,7 @@ class Options:
 
     shrinking: bool = True
     exact: bool = False
+    weights: bool = False  # whether a linear kernel may be solved in the weights of the features
 
 
 def solve_certified(

@@ -23,7 +23,9 @@ from .sources import (
     count_rows,
     is_sparse,
     row_parts,
+    stored_in_row,
 )
+from .weights import CpuWeights
 
 __all__ = ["CpuKernelData"]
 
@@ -38,6 +40,7 @@ LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and
 FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
 FLOAT32_LARGEST = 1e24  # kernel value that leaves room for costs and sums
 SHRINK_SHARE = 0.9
+FEW_ROWS = 256  # that the kernel solves at once, and to rounding
 CERTIFY_VALUES = 1 << 26  # kernel values computed between two looks at the keyboard
 
 
@@ -237,6 +240,20 @@ class CpuKernelData:
         ids = np.concatenate(segments)
         outputs = self.outputs_at(ids, ids, problem.coefficients(x))
         return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
+
+    def in_weights(self, problem: Problem, segments: list[Ids]) -> CpuWeights | None:
+        """Return the machine stated in weights if the kernel is linear and that is faster.
+
+        A step then reads the rows instead of kernel values, of which each costs as much as a row's
+        entries: few rows, and rows longer than half their number, are left to the kernel.
+        """
+        spec = None if self.kernel is None else self.kernel.native()
+        if problem.loss is None or spec is None or spec.kind.name != "LINEAR":
+            return None
+        if problem.rows <= FEW_ROWS or 2.0 * stored_in_row(self.X) > problem.rows:
+            return None
+        ids = np.concatenate(segments)
+        return CpuWeights(self.X, ids, problem, self.diagonal[ids], self.threads)
 
     def _smaller_view(self, machine: CpuMachine, keep: Ids) -> View | None:
         """Return a view of some of the rows of the machine's view, or None if not worth while."""

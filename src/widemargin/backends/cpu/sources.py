@@ -68,6 +68,12 @@ def is_sparse(X: Any) -> bool:
     return bool(sp.issparse(X))
 
 
+def stored_in_row(X: Any) -> float:
+    """Return the mean number of entries of a row, without the zeros of a sparse one."""
+    stored = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
+    return float(stored / max(1, X.shape[0]))
+
+
 def open_rows(X: Any) -> Any:
     """Return the compiled core's view of a dense or CSR array; nothing is copied."""
     if is_sparse(X):
