@@ -13,6 +13,7 @@
 namespace widemargin::WM_ISA {
 
 constexpr Index factor_block = 48;
+constexpr int refinements = 1;
 
 struct Factor {
     Index size, width;           // width: row length, a whole number of tiles
@@ -142,11 +143,23 @@ inline double solve_positive(const double* matrix, Index size, double* right, In
         ridge = std::max(100.0 * ridge, 1e-14);
         if (ridge > 1e100) break;
     }
+    std::vector<double> rest(static_cast<std::size_t>(size)), move(rest);
     for (Index k = 0; k < count; ++k) {
         double* x = right + k * size;
-        for (Index i = 0; i < size; ++i) x[i] *= scale[std::size_t(i)];
-        factor.solve(x);
-        for (Index i = 0; i < size; ++i) x[i] *= scale[std::size_t(i)];
+        rest.assign(x, x + size);
+        std::fill(x, x + size, 0.0);
+        for (int round = 0; round <= refinements; ++round) {  // what the ridge or rounding left
+            if (round > 0)
+                for (Index i = 0; i < size; ++i)
+                    rest[std::size_t(i)] -= short_dot(matrix + i * size, move.data(), size);
+            for (Index i = 0; i < size; ++i)
+                move[std::size_t(i)] = rest[std::size_t(i)] * scale[std::size_t(i)];
+            factor.solve(move.data());
+            for (Index i = 0; i < size; ++i) {
+                move[std::size_t(i)] *= scale[std::size_t(i)];
+                x[i] += move[std::size_t(i)];
+            }
+        }
     }
     return ridge;
 }

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 from ..problem import LinearProblem
 from ..solution import Certificate, LinearSolution, Status
 from .dual_descent import dual_descent
-from .linear_operations import DescentOperations, NewtonOperations
+from .linear_interior import linear_interior
+from .linear_operations import DescentOperations, InteriorOperations, NewtonOperations
 from .monitor import Limits, Monitor
 from .smoothed_newton import smoothed_newton
 
@@ -20,7 +21,6 @@ __all__ = ["LinearData", "LinearOptions", "choose", "solve_linear"]
 
 AIM = 0.9  # share of the tolerances to work to
 FURTHER = 0.2
-CORRECTIONS = 4
 SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
 FEW_FEATURES = 1500  # so many make the matrix of a Newton step cheap
 SMALL_GAP = 1e-13
@@ -39,6 +39,14 @@ class LinearData(Protocol):
 
     def descent(self, problem: LinearProblem, point: Any) -> DescentOperations:
         """Return the state of a machine for dual coordinate descent."""
+        ...
+
+    def can_finish(self, problem: LinearProblem) -> bool:
+        """Return whether interior-point steps are possible and affordable."""
+        ...
+
+    def interior(self, problem: LinearProblem, point: Any) -> InteriorOperations:
+        """Return the state of a machine for interior-point steps."""
         ...
 
     def magnitude(self, problem: LinearProblem) -> float:
@@ -104,28 +112,46 @@ def solve_linear(
         if monitor.out_of_budget() is Status.TIME_LIMIT:
             raise OutOfTimeError
 
-    for correction in range(CORRECTIONS):
-        share = AIM * FURTHER**correction
+    status = Status.CONVERGED
+    for solver, share in _stages(data, problem, options):
+        if solver == "newton" and share < AIM and status is Status.STALLED:
+            continue  # it would stall again
+        machine, solve = _prepare(solver, data, problem, point)
         monitor.limits = _aim(asked, share, problem)
         data.pause = pause
-        status = Status.STALLED
-        if choose(data.features, problem, options) == "dual" and correction == 0:
-            descent = data.descent(problem, point)
-            status = _run(partial(dual_descent, descent, monitor))
-            point = descent.point
-        if status is Status.STALLED:
-            machine, coarse = data.newton(problem, point), point is None
-            status = _run(partial(smoothed_newton, machine, monitor, coarse=coarse))
-            point = machine.point
+        status = _run(partial(solve, machine, monitor))
         monitor.limits = asked
         data.pause = nothing
-        point, certificate = data.certify(problem, point)
+        point, certificate = data.certify(problem, machine.point)
         reached = monitor.reached(certificate.violation, certificate.relative_gap)
         if certificate.gap <= ROUNDING * data.magnitude(problem):
             reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
-        if reached or not status.converged:
+        if reached or not (status.converged or status is Status.STALLED):
             break
     return data.solution(point, certificate, reached or _unreached(status), monitor)
+
+
+def _stages(
+    data: LinearData, problem: LinearProblem, options: LinearOptions
+) -> list[tuple[str, float]]:
+    """Return the solvers to run until the certificate holds, and their share of the tolerances."""
+    stages = [("newton", AIM), ("newton", FURTHER * AIM)]
+    if choose(data.features, problem, options) == "dual":
+        stages.insert(0, ("dual", AIM))
+    if data.can_finish(problem):
+        stages.append(("interior", FURTHER * AIM))
+    return stages
+
+
+def _prepare(
+    solver: str, data: LinearData, problem: LinearProblem, point: Any
+) -> tuple[Any, Callable[[Any, Monitor], Status]]:
+    """Return the state of a machine, and what solves it."""
+    if solver == "dual":
+        return data.descent(problem, point), dual_descent
+    if solver == "interior":
+        return data.interior(problem, point), linear_interior
+    return data.newton(problem, point), partial(smoothed_newton, coarse=point is None)
 
 
 def _aim(limits: Limits, share: float, problem: LinearProblem) -> Limits:

@@ -7,7 +7,7 @@ which the backend calls ``LinearData.pause``, which looks at the clock.
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-__all__ = ["DescentOperations", "LinearMeasure", "NewtonOperations"]
+__all__ = ["DescentOperations", "InteriorOperations", "LinearMeasure", "NewtonOperations"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,41 @@ class NewtonOperations(Protocol):
 
     def start_at(self, other: Self) -> None:
         """Go to the point of another machine and take its width."""
+        ...
+
+
+class InteriorOperations(Protocol):
+    """A linear machine whose dual variables stay inside their bounds; moves are the backend's."""
+
+    rows: int
+    point: Any
+
+    def measure(self) -> LinearMeasure:
+        """Return where the machine stands, and keep the point if its gap is the smallest."""
+        ...
+
+    def polish(self) -> LinearMeasure:
+        """Make the kept point more exact, if that is possible, and return where it stands."""
+        ...
+
+    def product(self, move: Any = None, length: float = 0.0) -> float:
+        """Return the mean product of a variable and its multiplier, after a step."""
+        ...
+
+    def aim(self, target: float, along: Any) -> None:
+        """Choose what the products of the next step shall be, given the step that aimed at zero."""
+        ...
+
+    def direction(self) -> Any:
+        """Return the step that the linearised conditions ask for."""
+        ...
+
+    def longest(self, move: Any) -> float:
+        """Return the longest step, at most 1, that leaves nothing negative."""
+        ...
+
+    def go(self, move: Any, length: float) -> None:
+        """Make a step."""
         ...
 
 

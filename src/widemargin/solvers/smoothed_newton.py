@@ -31,7 +31,7 @@ ROUNDING_SHARE = 0.5
 FIRST_FACTOR, LEAST_FACTOR = 0.3, 0.1
 FEW_STEPS, MANY_STEPS = 5, 12  # the width shrinks faster after the first, slower after the second
 IDLE_STEPS = 8
-LEAST_WIDTH = 1e-13
+MOST_STEPS = 60
 COARSE = (19, 4)  # every so-manieth row; not divisors of common periods
 COARSE_ROWS = 25000
 COARSE_GAP = 3e-3
@@ -62,22 +62,20 @@ def smoothed_newton(machine: NewtonOperations, monitor: Monitor, *, coarse: bool
 
 def _solve(machine: NewtonOperations, monitor: Monitor, rough: float | None) -> Status:
     """Solve to the monitor's limits, or to a rough gap only."""
-    first_width, steps = machine.width, 0
+    steps = 0
     watch, factor = _Watch(), FIRST_FACTOR
     while True:
         now = machine.measure()
         if status := _look(machine, monitor, now, rough):
             return status
         if watch.idle(now):
-            if machine.smooth or machine.width <= LEAST_WIDTH * first_width:
-                return Status.STALLED
-        elif machine.smooth or now.unsolved > ROUNDING_SHARE * now.rounding:
+            return Status.STALLED
+        if machine.smooth or now.unsolved > ROUNDING_SHARE * now.rounding:
             monitor.iterations += 1
             steps += 1
-            if machine.step():
-                continue
-            if machine.smooth or machine.width <= LEAST_WIDTH * first_width:
+            if steps > MOST_STEPS or not machine.step():
                 return Status.STALLED
+            continue
         if steps <= FEW_STEPS:
             factor = max(factor**2, LEAST_FACTOR)
         elif steps > MANY_STEPS:

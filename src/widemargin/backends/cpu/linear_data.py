@@ -8,8 +8,10 @@ from ...solution import Certificate, LinearSolution, Status
 from ...solvers.monitor import Monitor
 from .linear_certificate import certify_linear
 from .linear_descent import CpuLinearDescent
+from .linear_interior import CpuLinearInterior
 from .linear_machine import CpuLinearMachine, LinearPoint, magnitude
 from .linear_rows import LinearRows
+from .linear_systems import FEW_FEATURES, FEW_ROWS
 
 __all__ = ["CpuLinearData"]
 
@@ -45,6 +47,16 @@ class CpuLinearData:
     def descent(self, problem: LinearProblem, point: LinearPoint | None) -> CpuLinearDescent:
         """Return the state of a machine for dual coordinate descent."""
         return CpuLinearDescent(self.rows, problem, point)
+
+    def can_finish(self, problem: LinearProblem) -> bool:
+        """Return whether the systems of interior-point steps are small enough."""
+        return self.features <= FEW_FEATURES or (
+            self.rows.count <= FEW_ROWS and problem.l1 + problem.l2 > 0
+        )
+
+    def interior(self, problem: LinearProblem, point: LinearPoint) -> CpuLinearInterior:
+        """Return the state of a machine for interior-point steps."""
+        return CpuLinearInterior(self.rows, problem, point)
 
     def magnitude(self, problem: LinearProblem) -> float:
         """Return the size of the sums that an objective of zero would be the difference of."""

@@ -20,6 +20,7 @@ ACCURACY = 0.05  # share of the gradient that an inexact Newton step may leave
 LINE_SEARCH = 0.1  # share of the slope that may be left at the end of a line search
 LINE_STEPS = 40
 BALANCE_STEPS = 80
+ROUNDING = 1e-15
 BALANCED = 1e-11
 
 
@@ -184,18 +185,21 @@ class CpuLinearMachine:
         return low
 
     def _backtrack(self, move: Vector, slope: Vector) -> float:
-        """Return the first of 1, 1/2, 1/4 ... that gains a tenth of what the model promises."""
+        """Return the first of 1, 1/2, 1/4 ... that gains a tenth of what the model promises.
+
+        What is lost in rounding the objective counts as gained: the gradient is far more exact.
+        """
         base = self._along(0.0)[0]
         size = float(self.l1 @ np.abs(self.x))
         promised = float(slope @ move) + float(self.l1 @ np.abs(self.x + move)) - size
         if promised >= 0:
             return 0.0
         start, bend = float((self.l2 * self.x) @ move), float((self.l2 * move) @ move)
-        length = 1.0
+        noise, length = ROUNDING * (abs(base) + size), 1.0
         for _ in range(LINE_STEPS):
             smooth = self._along(length)[0] - base + length * start + 0.5 * length**2 * bend
             whole = smooth + float(self.l1 @ np.abs(self.x + length * move)) - size
-            if whole <= 0.1 * length * promised:
+            if whole <= 0.1 * length * promised + noise:
                 return length
             length *= 0.5
         return 0.0
@@ -254,10 +258,10 @@ def balancing_shift(along: Any, tilt: float, total: float, scale: float) -> floa
     for k in range(BALANCE_STEPS):
         _, slope, curvature = along(at)
         excess = slope + tilt
-        if abs(excess) <= BALANCED * total:
-            break
-        low, high = (at, high) if excess < 0 else (low, at)
         newton = at - excess / curvature if curvature > 1e-12 * total else np.nan
+        if abs(excess) <= BALANCED * total:
+            return newton if low < newton < high else at  # one more costs nothing
+        low, high = (at, high) if excess < 0 else (low, at)
         if low < newton < high and k < BALANCE_STEPS // 4:
             at = newton
         elif np.isinf(low) or np.isinf(high):

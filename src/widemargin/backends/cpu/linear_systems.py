@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from ... import _core
 from .linear_rows import LinearRows
 
-__all__ = ["FEW_FEATURES", "direction", "penalised_direction"]
+__all__ = [
+    "FEW_FEATURES",
+    "FEW_ROWS",
+    "by_rows",
+    "direction",
+    "hessian_of",
+    "penalised_direction",
+    "solve_positive",
+]
 
 Vector = NDArray[np.float64]
 
@@ -49,7 +57,7 @@ def direction(
     if rows.features <= FEW_FEATURES and not (few_rows and curved < rows.features // 2):
         return _by_features(rows, curvature, gradient, l2)
     if few_rows:
-        return _by_rows(rows, curvature, gradient, l2)
+        return by_rows(rows, curvature, gradient, l2)
     return _by_conjugate_gradients(rows, curvature, gradient, l2, accuracy)
 
 
@@ -73,7 +81,7 @@ def _by_features(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vect
     return solve_positive(hessian_of(rows, curvature, l2), -gradient, rows.threads)
 
 
-def _by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
+def by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -> Vector:
     """Solve for z = H (X m + n), of which there is one for each curved row.
 
     The weights then move by m = −L⁻¹(g + Xᵀz), so that (H⁻¹ + X L⁻¹ Xᵀ) z = n − X L⁻¹ g, and the
