@@ -124,10 +124,10 @@ def solve_linear(
         data.pause = nothing
         point, certificate = data.certify(problem, machine.point)
         reached = monitor.reached(certificate.violation, certificate.relative_gap)
-        if certificate.gap <= ROUNDING * data.magnitude(problem):
-            reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
         if reached or not (status.converged or status is Status.STALLED):
             break
+    if certificate.gap <= ROUNDING * data.magnitude(problem):
+        reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
     return data.solution(point, certificate, reached or _unreached(status), monitor)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...losses import Insensitive, Logistic, OneClass, SquaredHinge, SquaredInsensitive
+from ...losses import Insensitive, Logistic, Loss, OneClass, SquaredHinge, SquaredInsensitive
 from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
 from .linear_boxes import Boxes, BoxMove, LogisticBoxes, OpenBoxes
@@ -57,13 +57,9 @@ class CpuLinearInterior:
         self.hinges = _hinges(problem, self.used)
         costs, outputs = problem.costs[self.used], self._outputs(self.x)
         loss = problem.loss
-        kind = (
-            OpenBoxes
-            if isinstance(loss, SquaredHinge | SquaredInsensitive)
-            else LogisticBoxes
-            if isinstance(loss, Logistic)
-            else Boxes
-        )
+        kind = Boxes if _bounded(loss) else OpenBoxes
+        if isinstance(loss, Logistic):
+            kind = LogisticBoxes
         self.sides = [kind(costs, sign * outputs - aim) for sign, aim in self.hinges]
         self.edged = np.flatnonzero(self.l1 > 0)
         self.edges = Boxes(2.0 * self.l1[self.edged], -self.x[self.edged])
@@ -127,11 +123,11 @@ class CpuLinearInterior:
         """
         x, shares = self.point.x, self.point.shares
         assert shares is not None
-        if self.problem.loss.smooth or shares.size == 0:
-            return self.measure()
         size = np.abs(shares)
-        whole = np.where(np.minimum(size, 1.0 - size) <= INSIDE, np.round(shares), shares)
-        reach = np.minimum(np.abs(whole), 1.0 - np.abs(whole)) * self.problem.costs
+        room = 1.0 - size if _bounded(self.problem.loss) else np.full(self.rows, np.inf)
+        reach = np.minimum(size, room) * self.problem.costs
+        resting = np.minimum(size, room) <= INSIDE
+        whole, reach[resting] = np.where(resting, np.round(shares), shares), 0.0
         inside, dual = np.flatnonzero(reach), whole * self.problem.costs
         support = np.flatnonzero((x != 0) | (self.l1 == 0))
         if 0 < inside.size <= FEW_ROWS and 0 < support.size <= FEW_FEATURES:
@@ -207,6 +203,11 @@ class CpuLinearInterior:
             side.go(part, length)
         self.edges.go(move.edges, length)
         self.hessian = None
+
+
+def _bounded(loss: Loss) -> bool:
+    """Return whether the dual variables have upper bounds."""
+    return not isinstance(loss, SquaredHinge | SquaredInsensitive)
 
 
 def _hinges(problem: LinearProblem, used: NDArray[np.int64]) -> list[tuple[Vector, Vector]]:
