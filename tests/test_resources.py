@@ -190,3 +190,34 @@ def test_peak_stays_within_the_budget(rows, features, budget, dear, seconds):
     assert rounds > 0
     if budget == 500 * MB:
         assert rose > budget / 5, "memory that could save work was left unused"
+
+
+FIT = """
+import numpy as np
+from widemargin import SVC
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30_000, 50), dtype=np.float32)
+y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0
+SVC().fit(X[:300], y[:300])  # what importing and threads take
+
+
+def memory(name):
+    for line in open("/proc/self/status"):
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+
+
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")
+before = memory("VmRSS")
+machine = SVC(memory_limit="500MB").fit(X, y)
+print(memory("VmHWM") - before, machine.status_.name)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak")
+def test_a_fit_within_its_limit_ends():
+    rose, status = run_python(FIT).split()
+    assert int(rose) <= 500 * MB
+    assert status == "CONVERGED"

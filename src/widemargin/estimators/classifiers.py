@@ -100,6 +100,8 @@ class SVC(KernelClassifier):
         Their difference as a share of the larger.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    margin_width_ : float or array
+        2 / ||w||; with more than two classes one for each machine. See also ``margin(X, y)``.
     status_ : Status
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
@@ -262,6 +264,8 @@ class NuSVC(KernelClassifier):
         Their difference as a share of the larger.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    margin_width_ : float or array
+        2 / ||w||; with more than two classes one for each machine. See also ``margin(X, y)``.
     status_ : Status
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress

@@ -26,7 +26,7 @@ class JointMixin:
 
     def _fit_joint(self: Any, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit and keep one machine for all classes."""
-        line = ProgressLine() if self.verbose else None
+        line = ProgressLine(self.tol) if self.verbose else None
         try:
             solution = self._solve_joint(data, labels, costs, self._joint_start(labels), line)
         finally:

@@ -130,7 +130,7 @@ class KernelEstimator(BaseEstimator):
 
     def _solve(self, data: FitData, jobs: Sequence[Job]) -> list[Solution]:
         """Run the machines."""
-        line = ProgressLine() if self.verbose else None
+        line = ProgressLine(self.tol) if self.verbose else None
         try:
             return run_jobs(data.rows, jobs, self._schedule(data, line))
         except FloatingPointError as overflow:

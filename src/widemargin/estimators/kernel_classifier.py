@@ -24,6 +24,7 @@ from .certainty import CertaintyMixin
 from .joint import JointMixin
 from .kernel_base import FitData, KernelEstimator
 from .labels import class_weights, number_labels
+from .margins import MarginMixin
 from .probabilities import ProbabilityMixin
 from .validation import check_choice, check_flag
 
@@ -34,7 +35,7 @@ Ids = NDArray[np.int64]
 
 
 class KernelClassifier(
-    CertaintyMixin, ProbabilityMixin, JointMixin, ClassifierMixin, KernelEstimator
+    CertaintyMixin, MarginMixin, ProbabilityMixin, JointMixin, ClassifierMixin, KernelEstimator
 ):
     """Base of the kernel classifiers."""
 

@@ -18,7 +18,8 @@ class ProgressLine:
     On a terminal the line is rewritten in place; elsewhere a new line comes every five seconds.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, tolerance: float = 1e-3, stream: TextIO | None = None) -> None:
+        self.tolerance = tolerance
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
         self.next_at = FIRST_AFTER
@@ -52,7 +53,7 @@ class ProgressLine:
             return ""
         spent = progress.time - first.time
         digits = log(first.violation / progress.violation)
-        left = spent * max(0.0, log(max(progress.violation / 1e-3, 1.0))) / digits
+        left = spent * max(0.0, log(max(progress.violation / self.tolerance, 1.0))) / digits
         return f"  about {left:.0f} s left"
 
     def close(self) -> None:
