@@ -1,19 +1,15 @@
 """Model files of others: what we write reads back, and their programs decide the same."""
 
-import ctypes
 import io
 import itertools
 
 import numpy as np
 import pytest
 from liblinear import liblinearutil
-from liblinear.liblinear import feature_node, liblinear
-from liblinear.liblinear import gen_feature_nodearray as linear_nodes
 from libsvm import svmutil
-from libsvm.svm import gen_svm_nodearray as svm_nodes
-from libsvm.svm import libsvm
 from model_cases import CASES, classes, decisions, farthest, fitted, numbers, two
 from scipy import sparse
+from their_tools import liblinear_decisions, libsvm_decisions
 
 import widemargin as wm
 
@@ -73,19 +69,6 @@ def libsvm_trained(type_options, kernel, k=3, more=""):
     )  # fmt: skip
     options = f"{type_options} {KERNEL_OPTIONS[kernel]} -q {more}"
     return svmutil.svm_train(problem, options), X, given, y
-
-
-def libsvm_decisions(model, given, kernel):
-    """Return what LIBSVM decides; its own Python function gives nu-SVC too small a buffer."""
-    first = 0 if kernel == "precomputed" else 1
-    k = model.get_nr_class()
-    labels, values = [], []
-    for row in np.asarray(given).tolist():
-        buffer = (ctypes.c_double * (k * (k - 1) // 2))()
-        nodes, _ = svm_nodes(dict(enumerate(row, first)), isKernel=first == 0)
-        labels.append(libsvm.svm_predict_values(model, nodes, buffer))
-        values.append(list(buffer))
-    return np.array(labels), np.array(values)
 
 
 @pytest.mark.parametrize(("type_name", "kernel"), list(itertools.product(TYPES, KERNEL_OPTIONS)))
@@ -183,23 +166,6 @@ def test_damaged_libsvm_models_are_refused_in_one_sentence(text, complaint):
 # --- LIBLINEAR -----------------------------------------------------------------------------------
 
 SOLVERS = (0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 21)
-
-
-def liblinear_decisions(model, X):
-    """Return what LIBLINEAR decides; its own Python function gives type 4 too small a buffer."""
-    bias, features = model.bias, model.get_nr_feature()
-    machines = model.get_nr_class()
-    if model.param.solver_type != 4 and machines == 2:
-        machines = 1
-    labels, values = [], []
-    for row in np.asarray(X):
-        buffer = (ctypes.c_double * machines)()
-        nodes, _ = linear_nodes(row)
-        if bias >= 0:
-            nodes[len(nodes) - 2] = feature_node(features + 1, bias)
-        labels.append(liblinear.predict_values(model, nodes, buffer))
-        values.append(list(buffer))
-    return np.array(labels), np.array(values)
 
 
 @pytest.mark.parametrize(

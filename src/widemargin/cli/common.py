@@ -1,0 +1,188 @@
+"""What all commands share: data and models by name or from a pipe, and answers as text or JSON."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from ..io import load
+from ..io.ranges import Ranges
+from ..io.tables import Table, read_table
+
+__all__ = [
+    "STANDARD",
+    "DataFile",
+    "Jobs",
+    "Json",
+    "ModelFile",
+    "Named",
+    "RangesFile",
+    "Target",
+    "answer",
+    "given",
+    "plain_labels",
+    "read_data",
+    "read_model",
+    "task_of",
+    "text_target",
+    "the_task",
+    "to_output",
+]
+
+STANDARD = "-"
+
+DataFile = Annotated[str, typer.Argument(help="Data file of any format, or - for standard input.")]
+ModelFile = Annotated[
+    str, typer.Argument(help="Model file of any format, or - for standard input.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", help="Column with the labels of a table, by name or number."),
+]
+RangesFile = Annotated[
+    str | None,
+    typer.Option("--ranges", help="Scale the columns by this file of `widemargin scale`."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads; all cores by default.")]
+
+MOST_CLASSES = 20  # whole numbers with more values than this are targets, not labels
+
+
+@dataclass(frozen=True)
+class Named:
+    """A pipe with a name for messages."""
+
+    file: Any
+    name: str
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        return bytes(self.file.read(size))
+
+
+def given(path: str) -> Any:
+    """Return what to read from: a path, or standard input for ``-``."""
+    return Named(sys.stdin.buffer, "standard input") if path == STANDARD else path
+
+
+def text_target(path: str | None) -> Any:
+    """Return what to write bytes to: a path, or standard output for ``-`` and None."""
+    return sys.stdout.buffer if path in (None, STANDARD) else path
+
+
+def to_output(path: str | None) -> bool:
+    """Whether something is written to standard output, where answers would be in its way."""
+    return path in (None, STANDARD)
+
+
+def read_data(
+    path: str, target: str | None = None, ranges: str | None = None, *, width: int | None = None
+) -> Table:
+    """Read a data file, scaled if ranges are given.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    target : str or None
+        Column with the labels.
+    ranges : str or None
+        File of ranges.
+    width : int or None
+        Columns that the model wants, for sparse text that has fewer.
+    """
+    table = read_table(given(path), target=target)
+    X = table.X
+    if width is not None and X.shape[1] < width and table.features is None:
+        X = _widened(X, width)
+    if ranges is not None:
+        X = Ranges.load(ranges).apply(X)
+    return Table(X, None if table.y is None else plain_labels(table.y), table.features)
+
+
+def _widened(X: Any, width: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return X  # a table has all its columns: another number of them is a mistake
+    X = X.copy()
+    X.resize(X.shape[0], width)
+    return X
+
+
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as whole numbers where that changes nothing, so that 1.0 is shown as 1."""
+    if y.dtype.kind == "f" and np.isfinite(y).all() and (np.abs(y) < 2**53).all():
+        whole = y.astype(np.int64)
+        if np.array_equal(whole, y):
+            return whole
+    return y
+
+
+def task_of(y: NDArray[Any] | None) -> str:
+    """Return the task that targets suggest: classification, regression or detection."""
+    if y is None:
+        return "detection"
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    if y.dtype.kind == "f":
+        return "regression"
+    return "classification" if len(np.unique(y)) <= MOST_CLASSES else "regression"
+
+
+def the_task(estimator: Any) -> str:
+    """Return the task of a fitted estimator."""
+    if hasattr(estimator, "classes_"):
+        return "classification"
+    return "detection" if hasattr(estimator, "offset_") else "regression"
+
+
+def read_model(path: str, *, width: int | None = None, task: str = "classification") -> Any:
+    """Read a model of any format.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    width : int or None
+        Columns of the data, for formats that do not tell.
+    task : str
+        For models of SVMlight.
+    """
+    try:
+        return load(given(path), n_features=width, task=task)
+    except ValueError as error:
+        if width is None or "n_features" not in str(error):
+            raise
+        return load(given(path), task=task)
+
+
+def answer(record: dict[str, Any], text: str, as_json: bool, *, aside: bool = False) -> None:
+    """Print what a command found.
+
+    Parameters
+    ----------
+    record : dict
+        For programs.
+    text : str
+        For people.
+    as_json : bool
+        Which of the two.
+    aside : bool
+        On standard error, because standard output carries data.
+    """
+    stream = sys.stderr if aside else sys.stdout
+    print(json.dumps(record, default=_plain) if as_json else text, file=stream)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)

@@ -1,0 +1,186 @@
+"""``widemargin inspect``, ``convert`` and ``plot``: look at models, and change their form."""
+
+import os
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..io import dump_svmlight, save
+from ..io.container import looks_like_container
+from ..io.models import FORMATS, MARKS
+from .common import (
+    STANDARD,
+    Json,
+    ModelFile,
+    RangesFile,
+    Target,
+    answer,
+    read_data,
+    read_model,
+    text_target,
+    the_task,
+)
+from .training import certificate_of
+
+__all__ = ["CONVERT_HELP", "INSPECT_HELP", "PLOT_HELP", "convert", "inspect", "plot"]
+
+INSPECT_HELP = """Print the facts of a model.
+
+\b
+widemargin inspect iris.model
+widemargin inspect their.libsvm.model --json
+"""
+CONVERT_HELP = """Change the format of a model, or of data, or take some rows of data.
+
+\b
+widemargin convert iris.model iris.libsvm.model --format libsvm
+widemargin convert their.model ours.model
+widemargin convert table.csv table.svm         (data)
+widemargin convert data.svm part.svm --rows 1000
+
+Data become LIBSVM text. --rows takes a sample in which every class keeps its share.
+"""
+PLOT_HELP = """Draw a model: how its fit converged and, with data, what it decides.
+
+\b
+widemargin plot iris.model -o fit.png
+widemargin plot iris.model iris.csv -o decisions.pdf
+"""
+
+
+def facts_of(estimator: Any) -> dict[str, Any]:
+    """Return what there is to know of a fitted estimator."""
+    facts: dict[str, Any] = {"machine": type(estimator).__name__, "task": the_task(estimator)}
+    if hasattr(estimator, "kernel_"):
+        facts["kernel"] = "precomputed" if estimator.kernel_ is None else repr(estimator.kernel_)
+    if hasattr(estimator, "classes_"):
+        facts["classes"] = estimator.classes_.tolist()
+    facts["features"] = getattr(estimator, "n_features_in_", None)
+    if hasattr(estimator, "support_"):
+        facts["support_vectors"] = int(estimator.support_.size)
+        facts["support_vectors_of_groups"] = np.asarray(estimator.n_support_).tolist()
+        facts["training_rows"] = int(estimator.shape_fit_[0])
+    elif hasattr(estimator, "coef_"):
+        coef = estimator.coef_
+        facts["nonzero_weights"] = int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef))
+    if hasattr(estimator, "intercept_"):
+        facts["intercepts"] = np.atleast_1d(estimator.intercept_).tolist()
+    if hasattr(estimator, "duality_gap_"):
+        facts["certificate"] = certificate_of(estimator)
+    plain = type(estimator)().get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    facts["settings"] = {k: repr(v) for k, v in given.items() if repr(v) != repr(plain[k])}
+    return facts
+
+
+def inspect(model: ModelFile, as_json: Json = False) -> None:
+    """Print the facts of a model."""
+    facts = facts_of(read_model(model))
+    lines = []
+    for name, value in facts.items():
+        shown = value
+        if isinstance(value, dict):
+            shown = (
+                ", ".join(
+                    f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in value.items()
+                )
+                or "all as they are by default"
+            )
+        elif isinstance(value, list) and len(value) > 12:
+            shown = f"[{', '.join(map(str, value[:12]))}, ...] ({len(value)})"
+        lines.append(f"{name.replace('_', ' '):26} {shown}")
+    answer(facts, "\n".join(lines), as_json)
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is a model rather than data."""
+    if path == STANDARD or not os.path.isfile(path):
+        return True
+    with open(path, "rb") as file:
+        begun = file.read(64)
+    return looks_like_container(begun) or any(begun.startswith(mark) for mark in MARKS)
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="Model or data, or - for a model from a pipe.")],
+    output: Annotated[str, typer.Argument(help="File to write; - for standard output.")],
+    format: Annotated[str | None, typer.Option(help=f"{', '.join(FORMATS)}.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Of data: how many rows to take.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample of rows.")] = 0,
+    regression: Annotated[
+        bool, typer.Option("--regression", help="A model of SVMlight is for regression.")
+    ] = False,
+    target: Target = None,
+    ranges: RangesFile = None,
+    as_json: Json = False,
+) -> None:
+    """Change the format of a model, or of data, or take some rows of data."""
+    if rows is not None or not is_model(source):
+        _convert_data(source, output, rows, seed, target, ranges, as_json)
+        return
+    estimator = read_model(source, task="regression" if regression else "classification")
+    chosen = format or FORMATS[0]
+    save(estimator, text_target(output), format=chosen)
+    record = {"machine": type(estimator).__name__, "format": chosen, "output": output}
+    text = f"{record['machine']} written to {output} as {chosen}"
+    answer(record, text, as_json, aside=output == STANDARD)
+
+
+def _convert_data(
+    source: str,
+    output: str,
+    rows: int | None,
+    seed: int,
+    target: str | None,
+    ranges: str | None,
+    as_json: bool,
+) -> None:
+    table = read_data(source, target, ranges)
+    X = table.X
+    y = np.zeros(X.shape[0], dtype=np.int64) if table.y is None else table.y
+    if rows is not None:
+        kept = sample(y, rows, seed)
+        X, y = X[kept], y[kept]
+    dump_svmlight(X, y, text_target(output))
+    record = {"rows": X.shape[0], "columns": X.shape[1], "output": output}
+    text = f"{X.shape[0]} rows and {X.shape[1]} columns written to {output}"
+    answer(record, text, as_json, aside=output == STANDARD)
+
+
+def sample(y: Any, rows: int, seed: int) -> Any:
+    """Return the numbers of some rows, in order; each class keeps its share, as far as it goes."""
+    if rows > len(y):
+        raise ValueError(f"--rows {rows} of data that have {len(y)}")
+    chance = np.random.default_rng(seed)
+    if y.dtype.kind == "f" or len(np.unique(y)) > rows:
+        return np.sort(chance.permutation(len(y))[:rows])
+    # Deal the rows of each class out evenly over (0, 1); those that come first are taken.
+    numbers = np.unique(y, return_inverse=True)[1]
+    place = np.empty(len(y))
+    for k in range(int(numbers.max()) + 1):
+        members = chance.permutation(np.flatnonzero(numbers == k))
+        place[members] = (np.arange(members.size) + chance.random()) / members.size
+    return np.sort(np.argsort(place, kind="stable")[:rows])
+
+
+def plot(
+    model: ModelFile,
+    data: Annotated[str | None, typer.Argument(help="Data to show decisions of.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="PNG, PDF or SVG.")] = "model.png",
+    target: Target = None,
+    ranges: RangesFile = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a model: how its fit converged and, with data, what it decides."""
+    from ..plotting import model_picture
+
+    estimator = read_model(model)
+    X = y = None
+    if data is not None:
+        table = read_data(data, target, ranges, width=getattr(estimator, "n_features_in_", None))
+        X, y = table.X, table.y
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_  # rows come without names
+    model_picture(estimator, X, y).savefig(output, dpi=150)
+    answer({"output": output}, f"picture written to {output}", as_json)

@@ -1,0 +1,342 @@
+"""The command `widemargin`: each command on small data, its exit codes, pipes and errors."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+import widemargin as wm
+from widemargin.cli import main
+from widemargin.cli.inspecting import sample
+from widemargin.cli.scores import classification_scores, regression_scores
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with iris.csv, iris.svm and wine.csv."""
+    monkeypatch.chdir(tmp_path)
+    load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
+    load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
+    wm.dump_svmlight(X, Y, "iris.svm")
+    return tmp_path
+
+
+@pytest.fixture
+def widemargin(folder, capsys):
+    """Run a command line; return its exit code, standard output and standard error."""
+
+    def run(line, code=0):
+        found = main(line.split())
+        output = capsys.readouterr()
+        assert found == code, output.err
+        return output.out, output.err
+
+    return run
+
+
+def facts(output):
+    return json.loads(output[0])
+
+
+# --- train, predict, evaluate --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "iris.svm"])
+def test_training_writes_the_model_that_python_would_train(widemargin, data):
+    text, _ = widemargin(f"train {data} -o model --C 10 --gamma 0.1")
+    assert "converged" in text
+    assert "relative gap" in text
+    model, expected = wm.load("model"), wm.SVC(C=10, gamma=0.1).fit(X, Y)
+    rows = X if data == "iris.svm" else load_iris(as_frame=True).data
+    np.testing.assert_allclose(
+        model.decision_function(rows), expected.decision_function(X), atol=1e-9
+    )
+    out, err = widemargin(f"predict {data} model")
+    assert out.split() == [str(label) for label in expected.predict(X)]
+    assert f"accuracy {expected.score(X, Y):.6g}" in err
+    assert facts(widemargin(f"evaluate {data} model --json"))["accuracy"] == expected.score(X, Y)
+
+
+def test_the_task_follows_from_the_targets(widemargin, folder):
+    chance = np.random.default_rng(0)
+    np.savez("numbers.npz", X=X, y=chance.normal(size=len(X)))
+    np.save("rows.npy", X)
+    cases = {"iris.csv": ("classification", "SVC"), "numbers.npz": ("regression", "SVR"),
+             "rows.npy": ("detection", "OneClassSVM")}  # fmt: skip
+    for data, (task, machine) in cases.items():
+        found = facts(widemargin(f"train {data} -o model --json"))
+        assert (found["task"], found["machine"]) == (task, machine)
+        assert found["relative_gap"] < 1e-3
+    machine = facts(widemargin("train iris.csv -o m --nu 0.1 --json"))["machine"]
+    assert machine == "NuSVC"
+    assert isinstance(wm.load("m"), wm.NuSVC)
+    widemargin("train iris.csv -o m --machine LinearSVC --set loss=hinge --set fit_intercept=false")
+    assert (wm.load("m").loss, wm.load("m").fit_intercept) == ("hinge", False)
+
+
+def test_scores_and_probabilities_can_be_predicted(widemargin):
+    widemargin("train iris.csv -o m --machine LogisticRegression")
+    model = wm.load("m")
+    rows = load_iris(as_frame=True).data
+    out, _ = widemargin("predict iris.csv m --scores")
+    np.testing.assert_array_equal(np.loadtxt(io.StringIO(out)), model.decision_function(rows))
+    widemargin("predict iris.csv m --probabilities -o p.txt")
+    np.testing.assert_array_equal(np.loadtxt("p.txt"), model.predict_proba(rows))
+    assert (
+        facts(widemargin("predict iris.csv m --json"))["predictions"]
+        == model.predict(rows).tolist()
+    )
+
+
+def test_a_fit_stopped_early_says_so_with_its_exit_code(widemargin):
+    text, _ = widemargin("train iris.csv -o m --C 1e6 --set max_iter=3", code=3)
+    assert "stopped at max_iter" in text
+    assert wm.load("m").status_ is wm.Status.ITERATION_LIMIT
+
+
+def test_data_models_and_predictions_go_through_pipes(folder):
+    def run(line, data):
+        command = [sys.executable, "-m", "widemargin", *line.split()]
+        return subprocess.run(command, input=data, capture_output=True, check=True)
+
+    trained = run("train - -o - --gamma 0.1", (folder / "iris.csv").read_bytes())
+    assert b"relative gap" in trained.stderr
+    model = wm.load(io.BytesIO(trained.stdout))
+    assert model.score(load_iris(as_frame=True).data, Y) > 0.9
+    (folder / "m").write_bytes(trained.stdout)
+    predicted = run("predict - m", (folder / "iris.csv").read_bytes())
+    assert np.mean([int(line) for line in predicted.stdout.split()] == Y) > 0.9
+    run("convert - m.libsvm --format libsvm", trained.stdout)
+    assert (folder / "m.libsvm").read_text().startswith("svm_type c_svc")
+
+
+def test_a_test_file_may_lack_the_last_columns(widemargin, folder):
+    (folder / "train.svm").write_text("1 1:1 3:1\n-1 2:1\n1 1:0.9\n-1 2:0.8 3:0.1\n")
+    (folder / "test.svm").write_text("1 1:1\n")
+    widemargin("train train.svm -o m")
+    assert widemargin("predict test.svm m")[0] == "1\n"
+    (folder / "wide.svm").write_text("1 7:1\n")
+    assert "7 features" in widemargin("predict wide.svm m", code=1)[1]
+
+
+def test_columns_of_other_names_are_refused(widemargin, folder):
+    widemargin("train iris.csv -o m")
+    load_iris(as_frame=True).frame.rename(columns=str.upper).to_csv("upper.csv", index=False)
+    assert "the model learnt" in widemargin("predict upper.csv m", code=1)[1]
+
+
+# --- scale, tune ---------------------------------------------------------------------------------
+
+
+def test_scaling_is_remembered(widemargin):
+    widemargin("scale wine.csv -o a.svm --save r --lower 0")
+    wine = load_wine().data
+    expected = (wine - wine.min(axis=0)) / np.ptp(wine, axis=0)
+    np.testing.assert_allclose(wm.load_svmlight("a.svm")[0].toarray(), expected, atol=1e-14)
+    widemargin("scale wine.csv -o b.npz --restore r")
+    np.testing.assert_allclose(np.load("b.npz")["X"], expected, atol=1e-14)
+    widemargin("train wine.csv -o m --ranges r")
+    assert facts(widemargin("evaluate wine.csv m --ranges r --json"))["accuracy"] > 0.98
+    assert facts(widemargin("evaluate wine.csv m --json"))["accuracy"] < 0.7
+
+
+def test_a_search_finds_a_good_point_and_draws_it(widemargin, folder):
+    widemargin("scale wine.csv -o s.svm --save r")
+    line = "tune s.svm -o m --log2c -5:7:6 --log2g -15:-1:7 --rounds 1 --plot map.png --json"
+    found = facts(widemargin(line))
+    assert found["accuracy"] > 0.96
+    assert found["points"] >= 9
+    model = wm.load("m")
+    assert (model.C, model.gamma) == (found["best"]["C"], found["best"]["gamma"])
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert facts(widemargin(line)) == found | {"seconds": pytest.approx(found["seconds"], abs=10)}
+
+
+def test_a_search_without_gamma_and_for_regression(widemargin):
+    found = facts(widemargin("tune iris.svm --kernel linear --log2c -3:3:3 --rounds 0 --json"))
+    assert found["points"] == 3
+    assert "gamma" not in found["best"]
+    line = "tune iris.svm --task regression --log2c -1:1:2 --log2g -3:-1:2 --rounds 0 --json"
+    assert facts(widemargin(line))["mean_squared_error"] < 0.1
+
+
+def test_training_easily_scales_and_searches(widemargin, folder):
+    found = facts(widemargin("train wine.csv -o m --easy --json --set tol=0.01"))
+    assert found["accuracy"] > 0.97
+    scored = facts(widemargin("evaluate wine.csv m --ranges m.range --json"))
+    assert scored["accuracy"] > 0.97
+
+
+# --- inspect, convert, plot ----------------------------------------------------------------------
+
+
+def test_the_facts_of_a_model_are_shown(widemargin):
+    widemargin("train iris.csv -o m --C 3")
+    found = facts(widemargin("inspect m --json"))
+    model = wm.load("m")
+    assert found["support_vectors"] == model.support_.size
+    assert found["classes"] == [0, 1, 2]
+    assert found["settings"] == {"C": "3.0"}
+    assert found["certificate"]["relative_gap"] == model.duality_gap_
+    text, _ = widemargin("inspect m")
+    assert "RBF(gamma=" in text
+
+
+@pytest.mark.parametrize("format", ["libsvm", "widemargin"])
+def test_models_are_converted(widemargin, format):
+    widemargin("train iris.svm -o a")
+    widemargin(f"convert a b --format {format}")
+    back, model = wm.load("b"), wm.load("a")
+    np.testing.assert_allclose(back.decision_function(X), model.decision_function(X), atol=1e-12)
+    message = widemargin("convert a c --format svmlight", code=1)[1]
+    assert "SVMlight knows two classes" in message
+
+
+def test_data_are_converted_and_sampled(widemargin):
+    widemargin("convert iris.csv all.svm")
+    rows, y = wm.load_svmlight("all.svm")
+    np.testing.assert_array_equal(rows.toarray(), X)
+    np.testing.assert_array_equal(y, Y)
+    widemargin("convert iris.csv part.svm --rows 30")
+    rows, y = wm.load_svmlight("part.svm")
+    assert np.bincount(y.astype(int)).tolist() == [10, 10, 10]
+    assert (
+        "--rows 1000 of data that have 150"
+        in widemargin("convert iris.csv part.svm --rows 1000", code=1)[1]
+    )
+
+
+def test_a_sample_keeps_the_share_of_each_class():
+    y = np.repeat([5, 6, 7], [1000, 100, 10])
+    for rows in (3, 111, 555):
+        kept = sample(y, rows, seed=3)
+        assert len(set(kept.tolist())) == rows
+        counts = np.array([(y[kept] == label).sum() for label in (5, 6, 7)])
+        assert np.all(np.abs(counts - rows * np.array([1000, 100, 10]) / 1110) <= 1.01)
+
+
+def test_models_are_drawn(widemargin, folder):
+    np.savez("plane.npz", X=X[:, :2], y=Y)
+    np.savez("numbers.npz", X=X, y=X[:, 0] + 0.001)
+    for data in ("iris.csv", "plane.npz", "numbers.npz"):
+        widemargin(f"train {data} -o m")
+        widemargin(f"plot m {data} -o a.png")
+        widemargin("plot m -o b.svg")
+        assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / "b.svg").read_text()
+    widemargin("train iris.csv -o m")
+    widemargin("convert m n --format libsvm")
+    assert "has no history of its fit" in widemargin("plot n", code=1)[1]
+
+
+# --- doctor --------------------------------------------------------------------------------------
+
+
+def test_sound_data_get_the_next_command(widemargin, folder):
+    (folder / "a.csv").write_text("a,b,y\n0,1,u\n1,0,v\n0.5,0.2,u\n0.1,0.9,v\n")
+    text, _ = widemargin("doctor a.csv")
+    assert "nothing to complain about" in text
+    assert "next: widemargin tune a.csv -o model" in text
+
+
+def test_what_data_suffer_from_is_named(widemargin, folder):
+    rows = [f"{k / 25},{1000 * k},3,rare" if k == 0 else f"{k / 25},{1000 * k},3,often"
+            for k in range(25)]  # fmt: skip
+    rows += [rows[1], rows[2].replace("often", "rare")]
+    (folder / "a.csv").write_text("a,b,c,y\n" + "\n".join(rows) + "\n")
+    found = facts(widemargin("doctor a.csv --json"))
+    kinds = {finding["kind"]: finding["sentence"] for finding in found["findings"]}
+    assert kinds.keys() == {"constant", "unscaled", "duplicates", "contradictions", "imbalance"}
+    assert "'c'" in kinds["constant"]
+    assert "'b' spans 2.4e+04" in kinds["unscaled"]
+    assert "2 rows repeat earlier ones, such as row 26 (= row 2)" in kinds["duplicates"]
+    assert "row 27 (rare) and row 3 (often)" in kinds["contradictions"]
+    assert "class rare has 2 rows" in kinds["imbalance"]
+    assert found["next"] == "widemargin train a.csv --easy -o model --balanced"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.csv", "a,b,y\n1,,u\n2,3,v\n", "1 rows hold gaps, nan or inf, in columns 'b'"),
+        ("a.svm", "1 1:nan\n-1 1:2\n", "1 rows hold gaps, nan or inf, in columns 1"),
+        ("b.svm", "1 1:1\n1 1:2\n", "all rows have the same label"),
+    ],
+)
+def test_what_must_be_repaired_has_an_exit_code(widemargin, folder, name, text, sentence):
+    (folder / name).write_text(text)
+    assert sentence in widemargin(f"doctor {name}", code=4)[0]
+
+
+def test_sparse_data_are_checked_too(widemargin, folder):
+    (folder / "a.svm").write_text("1 1:1 3:500\n-1 2:1\n1 1:1 3:500\n-1 1:1 3:500\n")
+    found = facts(widemargin("doctor a.svm --json"))
+    kinds = [finding["kind"] for finding in found["findings"]]
+    assert kinds == ["unscaled", "duplicates", "contradictions"]
+
+
+# --- errors and help -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "sentence"),
+    [
+        ("train missing.csv -o m", 1, "missing.csv: No such file or directory"),
+        ("train iris.csv -o m --kernel cubic", 1, "kernel must be one of 'linear'"),
+        ("train iris.csv -o m --target colour", 1, "has no column 'colour'"),
+        ("train iris.csv -o nowhere/m", 1, "there is no folder"),
+        ("train iris.csv", 2, "Missing option"),
+        ("train iris.csv -o m --set C", 2, "--set needs name=value"),
+        ("train iris.csv -o m --set colour=1", 2, "SVC has no parameter 'colour'"),
+        ("train iris.csv -o m --machine Tree", 2, "--machine must be auto or one of SVC"),
+        ("train iris.csv -o m --task sorting", 2, "--task must be auto, classification"),
+        ("predict iris.csv iris.csv", 1, "is no model of widemargin"),
+        ("tune iris.csv --log2c 1:2", 2, "--log2c must be first:last:step"),
+        ("evaluate rows.npy m", 1, "has no labels to compare with"),
+        ("dance", 2, "No such command"),
+    ],
+)
+def test_errors_are_one_sentence_and_an_exit_code(widemargin, line, code, sentence):
+    np.save("rows.npy", X)
+    wm.save(wm.SVC().fit(X, Y), "m")
+    assert sentence in " ".join(widemargin(line, code)[1].split())
+
+
+def test_help_teaches_with_examples(widemargin):
+    for command in ("train", "predict", "evaluate", "scale", "tune", "inspect", "convert", "plot",
+                    "doctor"):  # fmt: skip
+        text, _ = widemargin(f"{command} --help")
+        assert f"\n  widemargin {command} " in text
+    assert widemargin("--version")[0] == f"widemargin {wm.__version__}\n"
+
+
+def test_importing_the_library_does_not_load_the_command():
+    code = "import sys, widemargin; print('typer' in sys.modules, 'click' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert output.stdout.split() == [b"False", b"False"]
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_scikit_learn():
+    from sklearn import metrics
+
+    chance = np.random.default_rng(0)
+    y, guesses = chance.integers(0, 3, 200), chance.integers(0, 3, 200)
+    found = classification_scores(y, guesses)
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(y, guesses))
+    assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(y, guesses))
+    assert found["macro_f1"] == pytest.approx(metrics.f1_score(y, guesses, average="macro"))
+    np.testing.assert_array_equal(found["confusion"], metrics.confusion_matrix(y, guesses))
+    a, b = chance.normal(size=50), chance.normal(size=50)
+    found = regression_scores(a, b)
+    assert found["r2"] == pytest.approx(metrics.r2_score(a, b))
+    assert found["mean_squared_error"] == pytest.approx(metrics.mean_squared_error(a, b))
+    assert found["squared_correlation"] == pytest.approx(np.corrcoef(a, b)[0, 1] ** 2)
