@@ -21,7 +21,7 @@ from .common import (
     text_target,
     the_task,
 )
-from .training import certificate_of
+from .machines import certificate_of
 
 __all__ = ["CONVERT_HELP", "INSPECT_HELP", "PLOT_HELP", "convert", "inspect", "plot"]
 

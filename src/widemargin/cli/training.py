@@ -1,13 +1,9 @@
 """``widemargin train``: from a data file to a model file with its certificate."""
 
-import sys
-import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
-from .. import estimators
 from ..io import save
 from ..io.models import FORMATS
 from .common import (
@@ -22,8 +18,10 @@ from .common import (
     task_of,
     text_target,
 )
+from .machines import assignment, certificate_of, certificate_text, fit, make_estimator, number
+from .tuning import train_easily
 
-__all__ = ["HELP", "certificate_of", "certificate_text", "make_estimator", "train"]
+__all__ = ["HELP", "train"]
 
 HELP = """Train a machine and write it to a file.
 
@@ -37,7 +35,6 @@ Prints how far the machine can be from the optimum: nothing was learnt better if
 Exit code 3 says that a limit stopped the fit early; the model is written nevertheless.
 """
 
-DEFAULT_MACHINES = {"classification": "SVC", "regression": "SVR", "detection": "OneClassSVM"}
 STOPPED_EARLY = 3
 
 
@@ -82,10 +79,8 @@ def train(
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
     settings = {name: number(value) for name, value in given.items() if value is not None}
-    settings |= dict(_assignment(text) for text in setting or ())
+    settings |= dict(assignment(text) for text in setting or ())
     if easy:
-        from .tuning import train_easily
-
         train_easily(data, output, target, settings, format, as_json)
         return
     table = read_data(data, target, ranges)
@@ -97,100 +92,3 @@ def train(
     answer(record, certificate_text(estimator), as_json, aside=output == STANDARD)
     if not estimator.status_.converged:
         raise typer.Exit(STOPPED_EARLY)
-
-
-def number(value: Any) -> Any:
-    """Return a text as the number or truth value that it is, if it is one."""
-    if not isinstance(value, str):
-        return value
-    words = {"true": True, "false": False, "none": None}
-    if value.lower() in words:
-        return words[value.lower()]
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise typer.BadParameter(f"--set needs name=value, found {text!r}")
-    return name, number(value)
-
-
-def make_estimator(machine: str, task: str, settings: dict[str, Any]) -> Any:
-    """Return the estimator that a user asked for.
-
-    Parameters
-    ----------
-    machine : str
-        Class, or auto.
-    task : str
-        Which decides if `machine` is auto.
-    settings : dict
-        Parameters.
-    """
-    if task not in DEFAULT_MACHINES:
-        tasks = ", ".join(DEFAULT_MACHINES)
-        raise typer.BadParameter(f"--task must be auto, {tasks}, found {task!r}")
-    if machine == "auto":
-        machine = DEFAULT_MACHINES[task]
-        if "nu" in settings and task != "detection":
-            machine = f"Nu{machine}"
-    if machine not in estimators.__all__:
-        machines = ", ".join(estimators.__all__)
-        raise typer.BadParameter(f"--machine must be auto or one of {machines}, found {machine!r}")
-    kind = getattr(estimators, machine)
-    known = sorted(kind().get_params(deep=False))
-    if unknown := sorted(settings.keys() - set(known)):
-        raise typer.BadParameter(
-            f"{machine} has no parameter {unknown[0]!r}; it has {', '.join(known)}"
-        )
-    return kind(**settings)
-
-
-def fit(estimator: Any, table: Any, *, watched: bool = True) -> None:
-    """Fit on a table, with a line of progress if somebody watches."""
-    estimator.set_params(verbose=watched and sys.stderr.isatty())
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* stopped")  # the certificate says it
-        warnings.filterwarnings("ignore", category=FutureWarning)
-        if table.y is None:
-            estimator.fit(table.X)
-        else:
-            estimator.fit(table.X, table.y)
-    estimator.set_params(verbose=False)
-    if table.features is not None:
-        estimator.feature_names_in_ = np.array(table.features, dtype=object)
-
-
-def certificate_of(estimator: Any) -> dict[str, Any]:
-    """Return what certifies a fit."""
-    facts = {
-        "machine": type(estimator).__name__,
-        "status": estimator.status_.name,
-        "primal_objective": estimator.primal_objective_,
-        "dual_objective": estimator.dual_objective_,
-        "relative_gap": estimator.duality_gap_,
-        "violation": estimator.kkt_violation_,
-        "seconds": max((record.time for record in estimator.history_), default=0.0),
-    }
-    if hasattr(estimator, "support_"):
-        facts["support_vectors"] = int(estimator.support_.size)
-    return facts
-
-
-def certificate_text(estimator: Any) -> str:
-    """Return a short certificate for people."""
-    facts = certificate_of(estimator)
-    lines = [
-        f"{facts['machine']}: {estimator.status_.value}",
-        f"objective between {facts['dual_objective']:.8g} and {facts['primal_objective']:.8g} "
-        f"(relative gap {facts['relative_gap']:.2g}), largest violation {facts['violation']:.2g}",
-    ]
-    if "support_vectors" in facts:
-        lines.append(f"{facts['support_vectors']} support vectors")
-    return "\n".join(lines)

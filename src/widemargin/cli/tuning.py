@@ -30,8 +30,8 @@ from .common import (
     task_of,
     text_target,
 )
+from .machines import assignment, certificate_of, certificate_text, fit, make_estimator
 from .scores import scores
-from .training import certificate_of, certificate_text, fit, make_estimator, number
 
 __all__ = ["HELP", "train_easily", "tune"]
 
@@ -139,9 +139,7 @@ def tune(
     table = read_data(data, target, ranges)
     settings: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
     settings |= {} if jobs is None else {"n_jobs": jobs}
-    for text in setting or ():
-        name, _, value = text.partition("=")
-        settings[name] = number(value)
+    settings |= dict(assignment(text) for text in setting or ())
     task = task_of(table.y) if task == "auto" else task
     search = start_search(table, task, machine, settings, folds, seed)
     run_search(search, _steps("--log2c", log2c), _steps("--log2g", log2g), rounds)

@@ -166,7 +166,7 @@ def save(
     kernel_type linear
     nr_class 2
     total_sv 2
-    rho 1.0
+    rho 0.5
     label 1 -1
     nr_sv 1 1
     """
