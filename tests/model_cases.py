@@ -108,7 +108,7 @@ CASES: dict[str, ModelCase] = {
         lambda: wm.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1), numbers,
         "liblinear", "svmlight", "sklearn", regression=True,
     ),
-    "LinearOneClassSVM": _case(lambda: wm.LinearOneClassSVM(nu=0.1), numbers, "liblinear"),
+    "LinearOneClassSVM": _case(lambda: wm.LinearOneClassSVM(nu=0.1), classes, "liblinear"),
     "LogisticRegression": _case(lambda: wm.LogisticRegression(), classes, "liblinear"),
     "LogisticRegression, l1, two classes": _case(
         lambda: wm.LogisticRegression(penalty="l1"), two, "liblinear", "svmlight"

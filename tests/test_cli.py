@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
@@ -196,6 +197,20 @@ def test_models_are_converted(widemargin, format):
     np.testing.assert_allclose(back.decision_function(X), model.decision_function(X), atol=1e-12)
     message = widemargin("convert a c --format svmlight", code=1)[1]
     assert "SVMlight knows two classes" in message
+
+
+def test_models_are_exported(widemargin, folder):
+    widemargin("train iris.svm -o a")
+    for line in ("a b.onnx", "a b --format onnx"):
+        found = facts(widemargin(f"convert {line} --json"))
+        assert found["format"] == "onnx"
+        session = onnxruntime.InferenceSession(folder / found["output"])
+        labels = session.run(["label"], {"rows": X.astype(np.float32)})[0]
+        assert labels.tolist() == wm.load("a").predict(X).tolist()
+    widemargin("train iris.svm -o m.c --format c")
+    assert "int model_class(const double *x)" in (folder / "m.c").read_text()
+    message = widemargin("convert a b --format pmml", code=2)[1]
+    assert "--format must be one of widemargin" in message
 
 
 def test_data_are_converted_and_sampled(widemargin):

@@ -23,7 +23,16 @@ from .estimators import (
     linear_separability,
 )
 from .estimators.interchange import from_sklearn, to_sklearn
-from .io import dump_svmlight, iter_svmlight, load, load_svmlight, load_table, save
+from .io import (
+    dump_svmlight,
+    export_c,
+    export_onnx,
+    iter_svmlight,
+    load,
+    load_svmlight,
+    load_table,
+    save,
+)
 from .solution import Status
 
 __all__ = [
@@ -45,6 +54,8 @@ __all__ = [
     "VotedPerceptron",
     "Winnow",
     "dump_svmlight",
+    "export_c",
+    "export_onnx",
     "from_sklearn",
     "iter_svmlight",
     "kernels",

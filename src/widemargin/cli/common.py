@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,12 +11,14 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ..io import load
+from ..io import export_c, export_onnx, load, save
+from ..io.models import FORMATS
 from ..io.ranges import Ranges
 from ..io.tables import Table, read_table
 
 __all__ = [
     "STANDARD",
+    "WRITTEN",
     "DataFile",
     "Jobs",
     "Json",
@@ -24,6 +27,7 @@ __all__ = [
     "RangesFile",
     "Target",
     "answer",
+    "format_of",
     "given",
     "plain_labels",
     "read_data",
@@ -32,9 +36,12 @@ __all__ = [
     "text_target",
     "the_task",
     "to_output",
+    "write_model",
 ]
 
 STANDARD = "-"
+EXPORTS: dict[str, Callable[..., None]] = {"onnx": export_onnx, "c": export_c}
+WRITTEN = (*FORMATS, *EXPORTS)  # formats of models, the last two for programs that only decide
 
 DataFile = Annotated[str, typer.Argument(help="Data file of any format, or - for standard input.")]
 ModelFile = Annotated[
@@ -159,6 +166,32 @@ def read_model(path: str, *, width: int | None = None, task: str = "classificati
         if width is None or "n_features" not in str(error):
             raise
         return load(given(path), task=task)
+
+
+def format_of(path: str) -> str:
+    """Return the format that the ending of a path asks for."""
+    ending = path.rpartition(".")[2]
+    return ending if ending in EXPORTS else FORMATS[0]
+
+
+def write_model(estimator: Any, path: str, format: str) -> None:
+    """Write a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    path : str
+        File, or - for standard output.
+    format : str
+        One of `WRITTEN`.
+    """
+    if format not in WRITTEN:
+        raise typer.BadParameter(f"--format must be one of {', '.join(WRITTEN)}, found {format!r}")
+    if format in EXPORTS:
+        EXPORTS[format](estimator, text_target(path))
+    else:
+        save(estimator, text_target(path), format=format)
 
 
 def answer(record: dict[str, Any], text: str, as_json: bool, *, aside: bool = False) -> None:

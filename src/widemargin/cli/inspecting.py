@@ -6,20 +6,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..io import dump_svmlight, save
+from ..io import dump_svmlight
 from ..io.container import looks_like_container
-from ..io.models import FORMATS, MARKS
+from ..io.models import MARKS
 from .common import (
     STANDARD,
+    WRITTEN,
     Json,
     ModelFile,
     RangesFile,
     Target,
     answer,
+    format_of,
     read_data,
     read_model,
     text_target,
     the_task,
+    write_model,
 )
 from .machines import certificate_of
 
@@ -36,6 +39,8 @@ CONVERT_HELP = """Change the format of a model, or of data, or take some rows of
 \b
 widemargin convert iris.model iris.libsvm.model --format libsvm
 widemargin convert their.model ours.model
+widemargin convert iris.model iris.onnx
+widemargin convert iris.model iris.c --format c
 widemargin convert table.csv table.svm         (data)
 widemargin convert data.svm part.svm --rows 1000
 
@@ -105,7 +110,9 @@ def is_model(path: str) -> bool:
 def convert(
     source: Annotated[str, typer.Argument(help="Model or data, or - for a model from a pipe.")],
     output: Annotated[str, typer.Argument(help="File to write; - for standard output.")],
-    format: Annotated[str | None, typer.Option(help=f"{', '.join(FORMATS)}.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help=f"{', '.join(WRITTEN)}; by the ending.")
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Of data: how many rows to take.")] = None,
     seed: Annotated[int, typer.Option(help="Of the sample of rows.")] = 0,
     regression: Annotated[
@@ -120,8 +127,8 @@ def convert(
         _convert_data(source, output, rows, seed, target, ranges, as_json)
         return
     estimator = read_model(source, task="regression" if regression else "classification")
-    chosen = format or FORMATS[0]
-    save(estimator, text_target(output), format=chosen)
+    chosen = format or format_of(output)
+    write_model(estimator, output, chosen)
     record = {"machine": type(estimator).__name__, "format": chosen, "output": output}
     text = f"{record['machine']} written to {output} as {chosen}"
     answer(record, text, as_json, aside=output == STANDARD)

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ..io import save
-from ..io.models import FORMATS
 from .common import (
     STANDARD,
+    WRITTEN,
     DataFile,
     Jobs,
     Json,
@@ -16,7 +15,7 @@ from .common import (
     answer,
     read_data,
     task_of,
-    text_target,
+    write_model,
 )
 from .machines import assignment, certificate_of, certificate_text, fit, make_estimator, number
 from .tuning import train_easily
@@ -67,7 +66,7 @@ def train(
     ] = False,
     target: Target = None,
     ranges: RangesFile = None,
-    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(FORMATS)}.")] = FORMATS[0],
+    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(WRITTEN)}.")] = WRITTEN[0],
     max_time: Annotated[float | None, typer.Option(help="Seconds to stop after.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -87,7 +86,7 @@ def train(
     task = task_of(table.y) if task == "auto" else task
     estimator = make_estimator(machine, task, settings)
     fit(estimator, table)
-    save(estimator, text_target(output), format=format)
+    write_model(estimator, output, format)
     record = certificate_of(estimator) | {"task": task, "model": output}
     answer(record, certificate_text(estimator), as_json, aside=output == STANDARD)
     if not estimator.status_.converged:

@@ -14,12 +14,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ..io import save
-from ..io.models import FORMATS
 from ..io.ranges import Ranges
 from ..io.tables import Table
 from ..reductions.calibration import fold_numbers
 from .common import (
+    WRITTEN,
     DataFile,
     Jobs,
     Json,
@@ -28,7 +27,7 @@ from .common import (
     answer,
     read_data,
     task_of,
-    text_target,
+    write_model,
 )
 from .machines import assignment, certificate_of, certificate_text, fit, make_estimator
 from .scores import scores
@@ -131,7 +130,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the order in which rows are dealt out.")] = 0,
     target: Target = None,
     ranges: RangesFile = None,
-    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(FORMATS)}.")] = FORMATS[0],
+    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(WRITTEN)}.")] = WRITTEN[0],
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -199,7 +198,7 @@ def _finish(
     if output is not None:
         estimator = make_estimator(search.machine, search.task, search.parameters(best))
         fit(estimator, search.table)
-        save(estimator, text_target(output), format=format)
+        write_model(estimator, output, format)
         record |= certificate_of(estimator) | {"model": output}
         lines.append(certificate_text(estimator))
     answer(record, "\n".join(lines), as_json, aside=output == "-")

@@ -22,7 +22,7 @@ from .container import Container, read_container, write_container
 from .sources import Source, source_name
 from .tree import decode, encode
 
-__all__ = ["read_native", "write_native"]
+__all__ = ["package_version", "read_native", "write_native"]
 
 FORMAT = "widemargin"
 VERSION = "1"
@@ -51,13 +51,14 @@ def write_native(estimator: Any, target: "str | os.PathLike[str] | Any") -> None
     metadata = {
         "format": FORMAT,
         "version": VERSION,
-        "made_by": _version(),
+        "made_by": package_version(),
         "model": json.dumps(model, separators=(",", ":")),
     }
     write_container(target, metadata, arrays)
 
 
-def _version() -> str:
+def package_version() -> str:
+    """Return the version of this package, to be written into files."""
     try:
         return installed.version("widemargin")
     except installed.PackageNotFoundError:  # run from a source tree
