@@ -237,8 +237,16 @@ def _steps(name: str, text: str) -> list[float]:
 
 
 def _draw(search: Search, path: str) -> None:
-    from ..plotting.search_map import search_map
+    from ..plotting import SearchDisplay
 
-    points = [(c, gamma, abs(score)) for (c, gamma), score in search.found.items()]
-    measure = "mean squared error" if search.task == "regression" else "accuracy"
-    search_map(points, measure).savefig(path, dpi=150)
+    wrong = search.task == "regression"
+    points = [[2.0**value for value in point if value is not None] for point in search.found]
+    scores = [abs(score) for score in search.found.values()]
+    display = SearchDisplay.from_points(
+        points,
+        scores,
+        names=("C", "gamma")[: len(points[0])],
+        measure="mean squared error" if wrong else "accuracy, cross-validated",
+        larger_is_better=not wrong,
+    )
+    display.figure_.savefig(path, dpi=150)

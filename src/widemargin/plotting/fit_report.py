@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .style import BLUE, FLOOR, GREEN, GREY, VERMILION, require_matplotlib
+
 __all__ = ["Duel", "closest_duels", "fit_report"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-# Told apart with every kind of colour vision (M. Okabe, K. Ito, Color Universal Design, 2002).
-BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 COLUMNS, ROWS = 6, 2  # pictures of each kind
-FLOOR = 1e-16  # a logarithmic axis shows no zero
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,9 @@ def fit_report(model: Any, X: Any, y: Any, *, image_shape: tuple[int, int]) -> A
 
 
 def _figure(size: tuple[float, float]) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "matplotlib is needed to draw and is not installed; "
-            'install it with: pip install "widemargin[plot]"'
-        ) from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=size, dpi=150, layout="constrained")
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["model_picture"]
+from .convergence import ConvergenceDisplay
+from .decision_regions import DecisionRegionsDisplay
+from .margins import MarginDisplay
+from .mistakes import MistakesDisplay
+from .style import BLUE, clean, require_matplotlib
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
-GRID = 200  # points a side of a map of the plane
-FLOOR = 1e-16  # a logarithmic axis shows no zero
+__all__ = ["model_picture"]
 
 
 def model_picture(model: Any, X: Any = None, y: Any = None) -> Any:
@@ -19,8 +21,8 @@ def model_picture(model: Any, X: Any = None, y: Any = None) -> Any:
     model : estimator
         Fitted.
     X : array-like or CSR matrix of shape (n_rows, n_features), default=None
-        Rows to show decisions of: with two features as a map of the plane, else as the distribution
-        of decision values, or predictions against targets.
+        Rows to show decisions of: with two features as regions of the plane, else as a histogram
+        of margins or decision values, or predictions against targets.
     y : array-like of shape (n_rows,), default=None
         Their labels or targets.
 
@@ -37,6 +39,7 @@ def model_picture(model: Any, X: Any = None, y: Any = None) -> Any:
     >>> len(model_picture(SVC().fit(X, y), X, y).axes)
     2
     """
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     history = getattr(model, "history_", ())
@@ -46,95 +49,50 @@ def model_picture(model: Any, X: Any = None, y: Any = None) -> Any:
             "another program; give data to show its decisions"
         )
     panels = bool(history) + (X is not None)
-    figure = Figure(figsize=(5.5 * panels, 4.5), layout="constrained")
+    figure = Figure(figsize=(6.4 * panels, 4.4), layout="constrained")
     axes = list(np.atleast_1d(figure.subplots(1, panels)))
-    if history:
-        _draw_history(axes.pop(0), model)
+    if history and hasattr(model, "mistakes_"):
+        MistakesDisplay.from_estimator(model, ax=axes.pop(0))
+    elif history:
+        ConvergenceDisplay.from_estimator(model, show="gap", ax=axes.pop(0))
     if X is not None:
         X = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
-        y = None if y is None else np.asarray(y)
-        if X.shape[1] == 2:
-            _draw_plane(axes[0], model, X.toarray() if hasattr(X, "toarray") else X, y)
-        elif hasattr(model, "decision_function"):
-            _draw_decisions(axes[0], model, X, y)
-        else:
-            _draw_predictions(axes[0], model, X, y)
+        _draw_data(axes[0], model, X, None if y is None else np.asarray(y))
     return figure
 
 
-def _draw_history(axes: Any, model: Any) -> None:
-    history = model.history_
-    seconds = [record.time for record in history]
-    for name, color in (("gap", COLORS[0]), ("violation", COLORS[1])):
-        values = [max(FLOOR, getattr(record, name)) for record in history]
-        axes.plot(seconds, values, ".-", color=color, label=name)
-    axes.set_yscale("log")
-    axes.set_xlabel("seconds")
-    axes.set_title(f"{type(model).__name__}: relative gap {model.duality_gap_:.2g}")
-    axes.legend()
-
-
-def _draw_plane(axes: Any, model: Any, X: Any, y: Any) -> None:
-    low, high = X.min(axis=0), X.max(axis=0)
-    room = 0.1 * np.maximum(high - low, 1e-9)
-    sides = [np.linspace(a, b, GRID) for a, b in zip(low - room, high + room, strict=True)]
-    first, second = np.meshgrid(*sides)
-    plane = np.column_stack([first.ravel(), second.ravel()])
-    labels = model.predict(plane)
-    classes = getattr(model, "classes_", None)
-    if classes is None and not hasattr(model, "decision_function"):
-        shown = axes.contourf(first, second, labels.reshape(first.shape), levels=20)
-        axes.figure.colorbar(shown, ax=axes)
+def _draw_data(ax: Any, model: Any, X: Any, y: Any) -> None:
+    classifies = hasattr(model, "classes_")
+    known = y is not None and classifies and bool(np.isin(y, model.classes_).all())
+    detects = not classifies and hasattr(model, "decision_function")
+    if X.shape[1] == 2:
+        labels = y if known or (detects and y is not None and np.isin(y, (-1, 1)).all()) else None
+        DecisionRegionsDisplay.from_estimator(model, X, labels, ax=ax)
+    elif known:
+        MarginDisplay.from_estimator(model, X, y, ax=ax)
+    elif classifies or detects:
+        values = np.asarray(model.decision_function(X))
+        if values.ndim == 2:  # how far the best class is ahead of the second
+            ranked = np.sort(values, axis=1)
+            values = ranked[:, -1] - ranked[:, -2]
+        _histogram(ax, values, "decision value" if detects else "lead of the predicted class")
+    elif y is None:
+        _histogram(ax, np.asarray(model.predict(X)), "prediction")
     else:
-        classes = np.unique(labels) if classes is None else classes
-        numbers = np.searchsorted(classes, labels) if np.all(classes[:-1] < classes[1:]) else (
-            np.argmax(labels[:, None] == classes, axis=1)
-        )  # fmt: skip
-        for k in range(len(classes)):
-            inside = (numbers == k).reshape(first.shape).astype(float)
-            color = COLORS[k % len(COLORS)]
-            axes.contourf(first, second, inside, levels=[0.5, 1.5], colors=[color], alpha=0.25)
-    _scatter(axes, X, y)
-    axes.set_title("regions")
+        _draw_predictions(ax, np.asarray(model.predict(X)), y)
 
 
-def _scatter(axes: Any, X: Any, y: Any) -> None:
-    if y is None or (y.dtype.kind == "f" and len(np.unique(y)) > len(COLORS)):
-        axes.scatter(X[:, 0], X[:, 1], s=10, c="black" if y is None else y)
-        return
-    for k, label in enumerate(np.unique(y)):
-        rows = y == label
-        axes.scatter(*X[rows].T, s=10, color=COLORS[k % len(COLORS)], label=str(label))
-    axes.legend()
+def _histogram(ax: Any, values: Any, name: str) -> None:
+    ax.hist(values, bins=40, color=BLUE, edgecolor="white", linewidth=0.4)
+    ax.set_xlabel(name)
+    ax.set_ylabel("rows")
+    clean(ax, grid="y")
 
 
-def _draw_decisions(axes: Any, model: Any, X: Any, y: Any) -> None:
-    values = np.asarray(model.decision_function(X))
-    title = "decision values"
-    if values.ndim == 2:  # how far the best class is ahead of the second
-        ranked = np.sort(values, axis=1)
-        values, title = ranked[:, -1] - ranked[:, -2], "lead of the predicted class"
-    bins = np.linspace(values.min(), values.max() + 1e-12, 40)
-    groups = [(None, slice(None))] if y is None else [(label, y == label) for label in np.unique(y)]
-    for k, (label, rows) in enumerate(groups):
-        name = None if label is None else str(label)
-        axes.hist(values[rows], bins=bins, alpha=0.6, color=COLORS[k % len(COLORS)], label=name)
-    axes.axvline(0.0, color="black", linewidth=1)
-    axes.set_title(title)
-    axes.set_ylabel("rows")
-    if y is not None:
-        axes.legend()
-
-
-def _draw_predictions(axes: Any, model: Any, X: Any, y: Any) -> None:
-    predicted = np.asarray(model.predict(X))
-    if y is None:
-        axes.hist(predicted, bins=40, color=COLORS[0])
-        axes.set_title("predictions")
-        return
-    axes.scatter(y, predicted, s=10, color=COLORS[0])
+def _draw_predictions(ax: Any, predicted: Any, y: Any) -> None:
+    ax.scatter(y, predicted, s=12, color=BLUE, alpha=0.6, edgecolors="none")
     ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
-    axes.plot(ends, ends, color="black", linewidth=1)
-    axes.set_xlabel("target")
-    axes.set_ylabel("prediction")
-    axes.set_title("predictions")
+    ax.plot(ends, ends, color="#222222", linewidth=1)
+    ax.set_xlabel("target")
+    ax.set_ylabel("prediction")
+    clean(ax, grid="both")
