@@ -105,7 +105,7 @@ class JointFinish:
         return float(violation)
 
     def _take(self, move: Vector) -> None:
-        self.a += move
+        self.a = np.minimum(self.a + move, self.upper)  # room rounds, the bounds must not
         self.gradient = self.gradient + move @ self.square
         self.steps += 1
 
