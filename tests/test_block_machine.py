@@ -60,10 +60,12 @@ def step(machine, exact=False, limit=10**6):
 
 
 @each_problem
+@pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("dear", [False, True])
-def test_outputs_and_objective_stay_true_while_rows_come_and_go(name, dear):
+def test_outputs_and_objective_stay_true_while_rows_come_and_go(name, dear, parts):
     """Rows are set aside again and again before they come back, as they do in long fits."""
-    machine, levels = open_machine(name, dear=dear), set()
+    segments = np.array_split(np.arange(ROWS), parts)
+    machine, levels = open_machine(name, dear=dear, segments=segments), set()
     for _ in range(3):
         for round_ in range(40):
             if not step(machine, limit=6):  # few steps, so that there is work for many rounds

@@ -20,7 +20,7 @@ __all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
 
 Ids = NDArray[np.int64]
 
-SIDE_BY_SIDE = 2048  # machines with no more variables are solved one to a thread
+SIDE_BY_SIDE = 3072  # machines with no more variables are solved one to a thread
 
 
 class Interrupted(KeyboardInterrupt):
@@ -54,23 +54,26 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
     Interrupted
         If Ctrl-C left some job without a solution.
     """
-    began = time.perf_counter()
-    small = all(job.problem.linear.size <= SIDE_BY_SIDE for job in jobs)
-    if small and len(jobs) > 1 and schedule.threads > 1:
-        return _side_by_side(data, jobs, schedule, began)
-    solutions = []
+    began, report = time.perf_counter(), _Report(schedule.reporter)
+    small = [job for job in jobs if job.problem.linear.size <= SIDE_BY_SIDE]
+    if schedule.threads == 1 or len(small) == 1:
+        small = []
+    found = dict(
+        zip(map(id, small), _side_by_side(data, small, schedule, report, began), strict=True)
+    )
     for job in jobs:
-        solutions.append(_run(data, job, schedule, schedule.reporter, began))
-        interrupted = solutions[-1].status is Status.INTERRUPTED
-        if interrupted and len(solutions) < len(jobs):
+        if id(job) in found:
+            continue
+        found[id(job)] = solution = _run(data, job, schedule, report, began)
+        if solution.status is Status.INTERRUPTED and len(found) < len(jobs):
             raise Interrupted
-    return solutions
+    return [found[id(job)] for job in jobs]
 
 
 def _run(
-    data: KernelData, job: Job, schedule: Schedule, reporter: Reporter | None, began: float
+    data: KernelData, job: Job, schedule: Schedule, report: Reporter, began: float
 ) -> Solution:
-    monitor, segments = Monitor(schedule.limits, reporter, began), list(job.segments)
+    monitor, segments = Monitor(schedule.limits, report, began), list(job.segments)
     weights = data.in_weights(job.problem, segments) if schedule.options.weights else None
     if weights is None:
         return solve_certified(data, job.problem, segments, job.start, monitor, schedule.options)
@@ -80,27 +83,33 @@ def _run(
     return solve_certified(data, job.problem, segments, solution.x, monitor, schedule.options)
 
 
+class _Report:
+    """Tells the user's function of progress, one thread at a time; once it said stop, all stop."""
+
+    def __init__(self, reporter: Reporter | None) -> None:
+        self.reporter, self.stopped = reporter, False
+        self._one_at_a_time = threading.Lock()
+
+    def __call__(self, progress: Progress) -> bool:
+        if self.reporter is not None:
+            with self._one_at_a_time:
+                self.stopped = self.stopped or self.reporter(progress) is True
+        return self.stopped
+
+
 def _side_by_side(
-    data: Any, jobs: Sequence[Job], schedule: Schedule, began: float
+    data: Any, jobs: Sequence[Job], schedule: Schedule, report: _Report, began: float
 ) -> list[Solution]:
     """Give each job to one thread; the interpreter lock is released in the core."""
-    stop = threading.Event()
-    one_at_a_time = threading.Lock()
-
-    def report(progress: Progress) -> bool:
-        if schedule.reporter is not None:
-            with one_at_a_time:
-                if schedule.reporter(progress) is True:
-                    stop.set()
-        return stop.is_set()
-
+    if not jobs:
+        return []
     alone = data.on_threads(1)
     with ThreadPoolExecutor(schedule.threads) as pool:
         futures = [pool.submit(_run, alone, job, schedule, report, began) for job in jobs]
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
-            stop.set()
+            report.stopped = True
             for future in futures:
                 future.cancel()
             raise Interrupted from None

@@ -43,8 +43,13 @@ class KernelData(Protocol):
         """
         ...
 
-    def certify(self, problem: Problem, segments: list[Any], x: Any) -> tuple[Any, Certificate]:
-        """Return outputs and certificate of a point, computed in float64."""
+    def certify(
+        self, problem: Problem, segments: list[Any], x: Any, machine: Any = None
+    ) -> tuple[Any, Certificate]:
+        """Return outputs and certificate of a point, computed in float64.
+
+        Nothing of the machine's running state is used but kernel values that it holds in float64.
+        """
         ...
 
     def in_weights(self, problem: Problem, segments: list[Any]) -> Any:
@@ -78,7 +83,7 @@ def solve_certified(
         for _ in range(CORRECTIONS):
             status = _run(machine, problem, precision, monitor, options, rough)
             x, indefinite = machine.x, indefinite or machine.indefinite
-            outputs, certificate = data.certify(problem, segments, x)
+            outputs, certificate = data.certify(problem, segments, x, machine)
             reached = monitor.reached(certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
             if final or precision == "float64":

@@ -81,15 +81,8 @@ class _Pile:
 
     def best(self, points: Vector) -> tuple[float, float]:
         """Return the ends of the interval of multipliers that minimise the gap."""
-        order = np.argsort(points, kind="stable")
-        points = points[order]
-        slopes = self.first_slope + np.cumsum(self.width[order])
         flat = 1e-12 * max(float(self.width.sum()), 1e-300)
-        if -self.first_slope <= flat:  # already level before the first point
-            return float(points[0]), float(points[0])
-        at = min(int(np.searchsorted(slopes, -flat)), points.size - 1)
-        level = abs(float(slopes[at])) <= flat and at + 1 < points.size
-        return float(points[at]), float(points[at + 1] if level else points[at])
+        return _core.weighted_quantile(points, self.width, self.first_slope, flat)
 
 
 def _middle(low: float, high: float) -> float:

@@ -13,6 +13,7 @@ from ...problem import Problem
 from ...solution import Certificate
 from .certificate import certify
 from .machine import CpuMachine, Segment, View, whole
+from .memory import Scratch
 from .row_cache import RowCache
 from .sources import (
     CONVERTED_VALUES,
@@ -34,6 +35,7 @@ Vector = NDArray[np.float64]
 SquareOf = Callable[[NDArray[Any]], None]
 
 BLOCK = 2048
+WHOLE = 1.5  # blocks' worth of variables up to which all of them are one
 EXACT_BLOCK = 4096  # variables that Newton steps may work on at once
 EXACT_COPIES = 4  # matrices that the steps hold beside one another
 LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and one to fall
@@ -70,6 +72,7 @@ class CpuKernelData:
         self.diagonal = self.source.diagonal()
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
+        self.scratch = Scratch()
         self._sources: dict[tuple[str, bytes], Source] = {}
         self._kept: dict[tuple[str, bytes], NDArray[Any]] = {}
         self._opened: dict[tuple[str, bytes], tuple[Source, RowCache | None]] = {}
@@ -137,15 +140,17 @@ class CpuKernelData:
             block_size=block_size,
             exact_size=self._exact_size(),
             square=None if opened else self._squares(segments, precision),
+            scratch=self.scratch,
             threads=self.threads,
             stop=stop,
-            shrinker=self._smaller_view if len(opened) == 1 else None,
+            shrinker=self._smaller_view if opened else None,
         )
 
     def _block_size(self, problem: Problem, precision: str) -> int:
         """Return the variables of a block, whose kernel matrix gets an eighth of the budget."""
         fit = int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
-        return min(problem.linear.size, max(LEAST_BLOCK, min(BLOCK, fit)))
+        size = problem.linear.size
+        return size if size <= min(WHOLE * BLOCK, fit) else max(LEAST_BLOCK, min(BLOCK, fit))
 
     def _exact_size(self) -> int:
         """Return the variables of a block for Newton steps: a few float64 matrices of their own."""
@@ -154,11 +159,13 @@ class CpuKernelData:
     def _squares(self, segments: list[Ids], precision: str) -> SquareOf:
         """Return what writes the kernel matrix of a small machine.
 
-        A pair of classes takes the matrices within each class from those computed before, and the
-        block between them is computed once: a quarter of the values, or less.
+        Where values are dear, a pair of classes takes the matrices within each class from those
+        computed before, and the block between them is computed once: a quarter of the values, or
+        less. Cheap values are computed in the time that it takes to copy them.
         """
         ids = np.concatenate(segments)
-        if len(segments) != 2 or self.rows**2 * np.dtype(precision).itemsize > 2 * self.budget:
+        kept = self.rows**2 * np.dtype(precision).itemsize
+        if len(segments) != 2 or not self.source.dear or kept > 2 * self.budget:
             source = self.source.restrict(ids, np.dtype(precision))
             return lambda square: source.square_into(ids, square)
         first, second = segments
@@ -209,10 +216,12 @@ class CpuKernelData:
 
     def _cache(self, source: Source) -> RowCache:
         row_bytes = _core.padded(source.columns.size) * source.dtype.itemsize
-        share = self.budget // 2 * source.columns.size // self.columns_in_use
-        return RowCache(
-            source, self.rows, int(max(LEAST_BLOCK, min(self.rows, share // row_bytes)))
-        )
+        slots = max(LEAST_BLOCK, min(self.rows, self._share(source) // row_bytes))
+        return RowCache(source, self.rows, int(slots))
+
+    def _share(self, source: Source) -> int:
+        """Return the bytes that the rows of one source may take."""
+        return self.budget // 2 * source.columns.size // self.columns_in_use
 
     def release(self) -> None:
         """Forget all kernel rows."""
@@ -234,11 +243,16 @@ class CpuKernelData:
         return outputs
 
     def certify(
-        self, problem: Problem, segments: list[Ids], x: Vector
+        self, problem: Problem, segments: list[Ids], x: Vector, machine: CpuMachine | None = None
     ) -> tuple[Vector, Certificate]:
-        """Return the outputs of `x` and its certificate, all computed anew in float64."""
-        ids = np.concatenate(segments)
-        outputs = self.outputs_at(ids, ids, problem.coefficients(x))
+        """Return the outputs of `x` and its certificate, all computed anew in float64.
+
+        Only kernel values that a machine holds in float64 are used again.
+        """
+        ids, coefficients = np.concatenate(segments), problem.coefficients(x)
+        outputs = None if machine is None else machine.outputs_of(coefficients)
+        if outputs is None:
+            outputs = self.outputs_at(ids, ids, coefficients)
         return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
 
     def in_weights(self, problem: Problem, segments: list[Ids]) -> CpuWeights | None:
@@ -260,22 +274,32 @@ class CpuKernelData:
         view = machine.view
         if keep.size > SHRINK_SHARE * view.size or view.size < 4 * BLOCK:
             return None
-        ids = view.ids[keep]
-        source = view.segments[0].source.restrict(ids)
-        cache = None
-        if (old := view.segments[0].cache) is not None:
-            width = _core.padded(ids.size) * source.dtype.itemsize
-            free = max(0, self.budget // 2 - old.used * old.width * source.dtype.itemsize)
-            slots = min(ids.size, free // width)
-            if slots < min(ids.size, 2 * BLOCK):
+        rows, segments, first = view.ids[keep], [], 0
+        for old in view.segments:
+            inside = keep[(keep >= old.first) & (keep < old.last)]
+            if inside.size == 0:
+                continue
+            segment = self._narrower(old, rows, inside - old.first, first)
+            if segment is None:
                 return None
-            cache = RowCache(source, self.rows, int(slots))
-            cache.inherit(old, ids, keep, self.threads)
-        x = machine.x
+            segments.append(segment)
+            first = segment.last
         outputs = machine.base.outputs.copy()
         outputs[view.rows] = view.outputs
-        segments = [Segment(source, cache, 0, ids.size)]
-        return View(machine.problem, view.rows[keep], ids, segments, x, outputs)
+        return View(machine.problem, view.rows[keep], rows, segments, machine.x, outputs)
+
+    def _narrower(self, old: Segment, rows: Ids, columns: Ids, first: int) -> Segment | None:
+        """Return a segment of some of the columns, or None if memory lacks for the kernel rows."""
+        source, cache = old.source.restrict(old.source.columns[columns]), None
+        if old.cache is not None:
+            itemsize = source.dtype.itemsize
+            free = self._share(old.source) - old.cache.used * old.cache.width * itemsize
+            slots = min(rows.size, max(0, free) // (_core.padded(columns.size) * itemsize))
+            if slots < min(rows.size, 2 * BLOCK):
+                return None
+            cache = RowCache(source, self.rows, int(slots))
+            cache.inherit(old.cache, rows, columns, self.threads)
+        return Segment(source, cache, first, first + columns.size)
 
 
 def _squared_norms(X: Any, centre: Vector | None) -> Vector:

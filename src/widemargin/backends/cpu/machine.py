@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem import Problem
 from ...solvers.operations import BlockStep, Measure
+from .memory import Scratch
 from .newton import BlockFinish
 from .row_cache import RowCache
 from .sources import Source
@@ -91,13 +92,14 @@ class CpuMachine:
         exact_size: int,
         threads: int,
         square: Callable[[NDArray[Any]], None] | None = None,
+        scratch: Scratch,
         stop: Callable[[], object],
         shrinker: Any = None,
     ) -> None:
         self.problem, self.source, self.diagonal = problem, source, diagonal
         self.threads, self.stop = threads, stop
         self.block_size, self.exact_size = block_size, exact_size
-        self.shrinker, self.square = shrinker, square
+        self.shrinker, self.square, self.scratch = shrinker, square, scratch
         self.start, self.base_outputs = start.copy(), outputs
         self.base = View(problem, np.arange(problem.rows), ids, segments, start, outputs)
         self.view = self.base
@@ -110,7 +112,6 @@ class CpuMachine:
         self.indefinite = False
         self.exact = False
         self.dtype = source.dtype
-        self._kernel_memory = np.zeros(0, dtype=self.dtype)
         self._kernel: NDArray[Any] | None = None
 
     @property
@@ -134,6 +135,14 @@ class CpuMachine:
         if self.view is not self.base:
             self.base.x[self.view.variables] = self.view.x
         return self.base.x
+
+    def outputs_of(self, coefficients: Vector) -> Vector | None:
+        """Return K times coefficients if all of K is at hand in float64."""
+        if self._kernel is None or not self.whole or self.dtype != np.float64:
+            return None
+        outputs, used = np.zeros(coefficients.size), np.flatnonzero(coefficients)
+        _core.apply_rows(outputs, self._kernel, used, coefficients[used], self.threads)
+        return outputs
 
     def correct(self, outputs: Vector) -> None:
         """Replace the running outputs of all rows by exact ones (iterative refinement)."""
@@ -212,10 +221,7 @@ class CpuMachine:
         view, size = self.view, self.block.size
         if self.whole and self._kernel is not None and self._kernel.shape[0] == size:
             return self._kernel
-        width = _core.padded(size)
-        if self._kernel_memory.size < size * width:
-            self._kernel_memory = np.zeros(size * width, dtype=self.dtype)
-        self._kernel = self._kernel_memory[: size * width].reshape(size, width)
+        self._kernel = self.scratch.matrix(size, _core.padded(size), self.dtype)
         if self.square is not None and self.whole and view.sides == 1:
             self.square(self._kernel)
         else:

@@ -179,7 +179,9 @@ def _best_move(
     if cut is move or float(room.min()) >= 1.0:
         best = move
     else:
-        projected = _project(x + move, lower, upper, group, x) - x
+        projected = _project(x + move, lower, upper, group, x)
+        # A long move leaves its sum no digits; projecting what has come into the box finds them.
+        projected = _project(projected, lower, upper, group, x) - x
         best = min((cut, projected), key=change)
     return best if change(best) < 0 else np.zeros_like(move)
 

@@ -1,37 +1,21 @@
 """Kernel rows kept in memory, as many as the budget allows; the rest is computed again."""
 
-import mmap
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from .memory import HUGE_PAGE, allocate
 from .sources import Source
 
 __all__ = ["RowCache"]
 
 Ids = NDArray[np.int64]
 
-HUGE_PAGE = 2 << 20
 SECONDS_PER_FILL = 0.1
 PATIENCE = 6  # rounds after which an unused row may make place although memory is left
 DEAR = 1.5  # a fresh row is dear if it takes so many times as long as one written over an old one
-
-
-def allocate(rows: int, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return zeroed memory that costs nothing until touched, in huge pages if it is large.
-
-    Touching fresh small pages costs as much as computing the kernel values that go there.
-    """
-    size = rows * width * dtype.itemsize
-    if size < 2 * HUGE_PAGE:
-        return np.zeros((rows, width), dtype)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, dtype, rows * width).reshape(rows, width)
 
 
 class RowCache:
