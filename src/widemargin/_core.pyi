@@ -320,6 +320,16 @@ def box(
     ],
     groups: int,
 ) -> Box: ...
+def weighted_quantile(
+    points: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    slope: float,
+    flat: float,
+) -> tuple[float, float]: ...
 @overload
 def apply_rows(
     outputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
