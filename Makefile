@@ -34,6 +34,7 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
 	$(BIN)/python -m benchmarks.run --data $(DATA)
+	$(BIN)/python -m benchmarks.linear --data $(DATA)
 
 bench-check: base-is-given $(VENV)/.with-bench  ## fail if training got slower: make bench-check BASE=revision
 	$(BIN)/python -m benchmarks.check $(BASE) $(if $(DATA),--data $(DATA))
