@@ -9,7 +9,9 @@ CPP_CODE = $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
            $(shell find cpp src -not -path '*/__pycache__*')
 
-.PHONY: help run test lint format bench bench-check data-is-given base-is-given clean
+SECONDS ?= 600
+
+.PHONY: help run test fuzz lint format bench bench-check data-is-given base-is-given clean
 .NOTPARALLEL:  # two installations at once would spoil the environment
 
 help:  ## show this list
@@ -20,6 +22,9 @@ run: $(VENV)/.with-plot  ## train a few machines and show what they did
 
 test: $(VENV)/.with-test  ## run every test
 	$(BIN)/python -m pytest -q
+
+fuzz: $(VENV)/.with-test  ## give broken files to all readers for a while: make fuzz SECONDS=600
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 lint: $(VENV)/.with-lint  ## check formatting, rules and types
 	$(BIN)/ruff format --check $(PYTHON_CODE)

@@ -113,6 +113,24 @@ CASES: dict[str, ModelCase] = {
     "LogisticRegression, l1, two classes": _case(
         lambda: wm.LogisticRegression(penalty="l1"), two, "liblinear", "svmlight"
     ),
+    "Perceptron": _case(lambda: wm.Perceptron(max_iter=20, tol=None), classes),
+    "Perceptron, dual": _case(lambda: wm.Perceptron(dual=True, max_iter=20, tol=None), two),
+    "PassiveAggressiveClassifier": _case(
+        lambda: wm.PassiveAggressiveClassifier(max_iter=20, tol=None), two
+    ),
+    "Winnow": _case(lambda: wm.Winnow(max_iter=20, tol=None), classes),
+    "Winnow, one-sided": _case(lambda: wm.Winnow(balanced=False, max_iter=20, tol=None), two),
+    "KernelPerceptron": _case(lambda: wm.KernelPerceptron(max_iter=20, tol=None), classes),
+    "KernelPerceptron, sparse rows": _case(
+        lambda: wm.KernelPerceptron(max_iter=20, tol=None), lambda: as_csr(classes())
+    ),
+    "KernelPerceptron, strings": _case(
+        lambda: wm.KernelPerceptron(kernel=Spectrum(length=2), max_iter=20, tol=None), texts
+    ),
+    "AveragedPerceptron": _case(lambda: wm.AveragedPerceptron(), classes),
+    "AveragedPerceptron, Gaussian": _case(lambda: wm.AveragedPerceptron(kernel="rbf"), two),
+    "VotedPerceptron": _case(lambda: wm.VotedPerceptron(), classes),
+    "VotedPerceptron, Gaussian": _case(lambda: wm.VotedPerceptron(kernel="rbf"), two),
 }  # fmt: skip
 
 

@@ -18,6 +18,9 @@ __all__ = [
     "number",
 ]
 
+MACHINES: dict[str, Any] = {
+    name: kind for name in estimators.__all__ if isinstance(kind := getattr(estimators, name), type)
+}
 DEFAULT_MACHINES = {"classification": "SVC", "regression": "SVR", "detection": "OneClassSVM"}
 
 
@@ -63,10 +66,10 @@ def make_estimator(machine: str, task: str, settings: dict[str, Any]) -> Any:
         machine = DEFAULT_MACHINES[task]
         if "nu" in settings and task != "detection":
             machine = f"Nu{machine}"
-    if machine not in estimators.__all__:
-        machines = ", ".join(estimators.__all__)
+    if machine not in MACHINES:
+        machines = ", ".join(MACHINES)
         raise typer.BadParameter(f"--machine must be auto or one of {machines}, found {machine!r}")
-    kind = getattr(estimators, machine)
+    kind = MACHINES[machine]
     known = sorted(kind().get_params(deep=False))
     if unknown := sorted(settings.keys() - set(known)):
         raise typer.BadParameter(

@@ -15,11 +15,19 @@ from ..backends.cpu import count_rows
 from ..kernels import Kernel
 from .detectors import OneClassSVM
 from .kernel_classifier import KernelClassifier
-from .linear_base import LinearEstimator
 from .linear_classifier import LinearClassifier
 from .linear_detectors import LinearOneClassSVM
 
-__all__ = ["Parts", "assemble", "assemble_linear", "check_machine"]
+__all__ = [
+    "Parts",
+    "assemble",
+    "assemble_linear",
+    "check_linear",
+    "check_machine",
+    "check_vectors",
+    "count_classes",
+    "require",
+]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -174,7 +182,7 @@ def assemble_linear(estimator: Any, coef: Any, intercept: Any, classes: Any = No
         estimator.coef_ = coef[0]
     if isinstance(estimator, LinearOneClassSVM):
         estimator.offset_ = -estimator.intercept_
-    _check_linear(estimator)
+    check_linear(estimator)
     return estimator
 
 
@@ -186,9 +194,6 @@ def check_machine(estimator: Any) -> None:
     ValueError
         If sizes contradict each other or a number is not finite.
     """
-    if isinstance(estimator, LinearEstimator):
-        _check_linear(estimator)
-        return
     precomputed = estimator.kernel_ is None
     classifier = isinstance(estimator, KernelClassifier)
     parts = Parts(
@@ -204,7 +209,7 @@ def check_machine(estimator: Any) -> None:
         trained_by=estimator._trained_by if classifier else "ovo",
     )
     _check_parts(parts, parts.dual_coef, parts.intercept, classifier)
-    _require(np.array_equal(estimator._group_starts, _group_starts(parts, classifier)), "groups")
+    require(np.array_equal(estimator._group_starts, _group_starts(parts, classifier)), "groups")
 
 
 def _group_starts(parts: Parts, classifier: bool) -> Ids:
@@ -214,82 +219,83 @@ def _group_starts(parts: Parts, classifier: bool) -> Ids:
     return np.array([0, parts.support.size], dtype=np.int64)
 
 
-def _require(condition: bool, sentence: str) -> None:
+def require(condition: bool, sentence: str) -> None:
+    """Raise ValueError unless the condition holds."""
     if not condition:
         raise ValueError(f"the parts of the model do not fit together: {sentence}")
 
 
 def _check_parts(parts: Parts, dual_coef: Vector, intercept: Vector, classifier: bool) -> None:
     count = parts.support.size
-    _require(parts.support.ndim == 1, "support is not one row of numbers")
-    _require(parts.n_rows >= 0 and (parts.n_features is None or parts.n_features >= 1), "sizes")
+    require(parts.support.ndim == 1, "support is not one row of numbers")
+    require(parts.n_rows >= 0 and (parts.n_features is None or parts.n_features >= 1), "sizes")
     inside = count == 0 or (parts.support.min() >= 0 and parts.support.max() < parts.n_rows)
-    _require(bool(inside), f"a support vector is not one of {parts.n_rows} rows")
-    _require(parts.n_rows < 2**31, "more rows than support_ can count")
+    require(bool(inside), f"a support vector is not one of {parts.n_rows} rows")
+    require(parts.n_rows < 2**31, "more rows than support_ can count")
     outputs, intercepts, groups = _expected_sizes(parts, classifier)
-    _require(
+    require(
         dual_coef.shape == (outputs, count),
         f"coefficients have shape {dual_coef.shape}, expected {(outputs, count)}",
     )
-    _require(
+    require(
         intercept.shape == (intercepts,),
         f"intercepts have shape {intercept.shape}, expected {(intercepts,)}",
     )
-    _require(bool(np.isfinite(dual_coef).all() and np.isfinite(intercept).all()), "not finite")
-    _require(
+    require(bool(np.isfinite(dual_coef).all() and np.isfinite(intercept).all()), "not finite")
+    require(
         parts.n_support.shape == (groups,)
         and bool((parts.n_support >= 0).all())
         and int(parts.n_support.sum()) == count,
         f"n_support must hold {groups} numbers that sum to {count}",
     )
     if parts.kernel is None:
-        _require(parts.n_features == parts.n_rows, "a kernel matrix has a column for each row")
+        require(parts.n_features == parts.n_rows, "a kernel matrix has a column for each row")
     else:
-        _check_vectors(parts, count)
+        check_vectors(parts.kernel, parts.vectors, count, parts.n_features)
 
 
 def _expected_sizes(parts: Parts, classifier: bool) -> tuple[int, int, int]:
     """Return how many rows of coefficients, intercepts and groups of vectors there must be."""
     if not classifier:
         return 1, 1, 1
-    k = _count_classes(parts.classes)
-    _require(parts.trained_by in ("ovo", "ovr", "joint"), f"trained by {parts.trained_by!r}")
+    k = count_classes(parts.classes)
+    require(parts.trained_by in ("ovo", "ovr", "joint"), f"trained by {parts.trained_by!r}")
     if parts.trained_by == "ovo" or k == 2:
         return k - 1, k * (k - 1) // 2, k
     return k, k, k
 
 
-def _check_vectors(parts: Parts, count: int) -> None:
-    vectors, kernel = parts.vectors, parts.kernel
-    assert kernel is not None
-    _require(vectors is not None and count_rows(vectors) == count, "one vector for each number")
+def check_vectors(kernel: Kernel, vectors: Any, count: int, features: int | None) -> None:
+    """Require `count` vectors of finite numbers, or objects of a kernel that takes them."""
+    require(vectors is not None and count_rows(vectors) == count, "one vector for each number")
     if kernel.accepts_objects:
         return
-    _require(parts.n_features is not None, "the number of features is missing")
-    _require(
-        vectors.ndim == 2 and vectors.shape[1] == parts.n_features,
-        f"vectors have shape {vectors.shape}, expected {(count, parts.n_features)}",
+    require(features is not None, "the number of features is missing")
+    require(
+        vectors.ndim == 2 and vectors.shape[1] == features,
+        f"vectors have shape {vectors.shape}, expected {(count, features)}",
     )
-    _require(vectors.dtype in (np.float32, np.float64), f"vectors have dtype {vectors.dtype}")
+    require(vectors.dtype in (np.float32, np.float64), f"vectors have dtype {vectors.dtype}")
     values = vectors.data if sp.issparse(vectors) else vectors
-    _require(bool(np.isfinite(values).all()), "a support vector is not finite")
+    require(bool(np.isfinite(values).all()), "a support vector is not finite")
     if sp.issparse(vectors):
         vectors.check_format(full_check=True)
-        _require(bool(vectors.has_canonical_format), "sparse vectors are not in canonical form")
+        require(bool(vectors.has_canonical_format), "sparse vectors are not in canonical form")
 
 
-def _check_linear(estimator: Any) -> None:
+def check_linear(estimator: Any) -> None:
+    """Require weights and intercepts of finite numbers, as many as there are machines."""
     coef, intercept, features = estimator.coef_, estimator.intercept_, estimator.n_features_in_
     values = coef.data if sp.issparse(coef) else coef
-    _require(values.dtype.kind == "f" and intercept.dtype.kind == "f", "weights are not numbers")
-    _require(bool(np.isfinite(values).all() and np.isfinite(intercept).all()), "not finite")
+    require(values.dtype.kind == "f" and intercept.dtype.kind == "f", "weights are not numbers")
+    require(bool(np.isfinite(values).all() and np.isfinite(intercept).all()), "not finite")
     machines = 1
     if isinstance(estimator, LinearClassifier):
-        k = _count_classes(estimator.classes_)
+        k = count_classes(estimator.classes_)
         machines = 1 if k == 2 else k * (k - 1) // 2 if estimator._multi_class() == "ovo" else k
     else:
-        _require(coef.ndim == 1 or coef.shape[0] == 1, f"weights have shape {coef.shape}")
-    _require(
+        require(coef.ndim == 1 or coef.shape[0] == 1, f"weights have shape {coef.shape}")
+    require(
         coef.shape in ((machines, features), (features,)) and intercept.shape == (machines,),
         f"{machines} machines of {features} features have weights of shape {coef.shape} "
         f"and intercepts of shape {intercept.shape}",
@@ -298,9 +304,9 @@ def _check_linear(estimator: Any) -> None:
         coef.check_format(full_check=True)
 
 
-def _count_classes(classes: Any) -> int:
+def count_classes(classes: Any) -> int:
     """Return how many classes there are; they must be distinct."""
-    _require(classes is not None and classes.ndim == 1 and len(classes) >= 2, "too few classes")
+    require(classes is not None and classes.ndim == 1 and len(classes) >= 2, "too few classes")
     k = len(classes)
-    _require(len(set(classes.tolist())) == k, "a class occurs twice")
+    require(len(set(classes.tolist())) == k, "a class occurs twice")
     return k

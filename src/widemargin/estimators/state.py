@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .assemble import check_machine
+from .assemble import check_linear, check_machine, check_vectors, count_classes, require
 from .kernel_base import KernelEstimator
+from .linear_base import LinearEstimator
+from .online import OnlineClassifier
 from .validation import check_choice
 
 __all__ = ["restore", "state_of"]
@@ -28,6 +31,7 @@ def state_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         Parameters without the callback, and attributes.
     """
     check_is_fitted(estimator)
+    _check(estimator)  # nothing is written that could not be read again
     parameters = estimator.get_params(deep=False)
     attributes = {
         name: value
@@ -63,9 +67,72 @@ def restore(kind: type, parameters: dict[str, Any], attributes: dict[str, Any]) 
             raise ValueError(f"{name!r} is nothing that fitting {kind.__name__} leaves behind")
         setattr(estimator, name, value)
     try:
-        check_machine(estimator)
+        _check(estimator)
         if isinstance(estimator, KernelEstimator):
             estimator._open_expansion()
+        if hasattr(estimator, "_weights"):  # which learning on changes in place
+            estimator._weights = tuple(map(_writable, estimator._weights))
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"a part of the model is missing or of another kind: {error}") from None
     return estimator
+
+
+def _check(estimator: Any) -> None:
+    """Require that what an estimator decides with fits together."""
+    if isinstance(estimator, KernelEstimator):
+        check_machine(estimator)
+    elif isinstance(estimator, OnlineClassifier):
+        _check_online(estimator)
+    elif isinstance(estimator, LinearEstimator):
+        check_linear(estimator)
+    else:
+        raise ValueError(f"{type(estimator).__name__} is not an estimator that files can hold")
+
+
+def _check_online(estimator: Any) -> None:
+    """Require sizes that no sweep or vote reads beyond."""
+    k = count_classes(estimator.classes_)
+    outputs = 1 if k == 2 else k
+    require(type(estimator.t_) is int and estimator.t_ >= 0, "rows seen")
+    require(_finite(estimator.intercept_, (outputs,)), "intercepts")
+    features = getattr(estimator, "n_features_in_", None)
+    count = None
+    if hasattr(estimator, "kernel_"):
+        vectors = getattr(estimator, "support_vectors_", None)
+        if vectors is not None:
+            count = len(vectors) if isinstance(vectors, list) else vectors.shape[0]
+            check_vectors(estimator.kernel_, vectors, count, features)
+    if hasattr(estimator, "coef_"):
+        require(_finite(estimator.coef_, (outputs, features)), "weights")
+    if hasattr(estimator, "dual_coef_"):
+        require(count is not None and _finite(estimator.dual_coef_, (outputs, count)), "weights")
+        _check_pair(estimator._coefficients, (count, outputs))
+    else:
+        _check_pair(estimator._weights, (features + 1, outputs))
+    if hasattr(estimator, "_moves"):
+        _check_moves(estimator._moves, count, k)
+
+
+def _finite(array: Any, shape: tuple[Any, ...]) -> bool:
+    right = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape
+    return right and bool(np.isfinite(array).all())
+
+
+def _writable(array: Any) -> Any:
+    return array if array is None or array.flags.writeable else array.copy()
+
+
+def _check_pair(arrays: Any, shape: tuple[Any, ...]) -> None:
+    """Require the state of a learner: its weights, and a second array that may be missing."""
+    first, second = arrays
+    require(_finite(first, shape) and (second is None or _finite(second, shape)), "weights")
+
+
+def _check_moves(moves: Any, count: int | None, classes: int) -> None:
+    """Require moves of rows and classes that there are, in the order of time."""
+    column, winner, loser, amount, time = moves
+    for ids in (column, winner, loser, time):
+        require(ids.dtype == np.int64 and ids.shape == column.shape and ids.ndim == 1, "moves")
+    require(_finite(amount, column.shape), "moves")
+    limits = ((column, count or 0), (winner, classes), (loser, classes))
+    require(all(bool(((ids >= 0) & (ids < limit)).all()) for ids, limit in limits), "moves")

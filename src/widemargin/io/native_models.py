@@ -26,7 +26,9 @@ __all__ = ["package_version", "read_native", "write_native"]
 
 FORMAT = "widemargin"
 VERSION = "1"
-ESTIMATORS = {name: getattr(estimators, name) for name in estimators.__all__}
+ESTIMATORS = {
+    name: kind for name in estimators.__all__ if isinstance(kind := getattr(estimators, name), type)
+}
 
 
 def write_native(estimator: Any, target: "str | os.PathLike[str] | Any") -> None:

@@ -90,9 +90,9 @@ class Polynomial(GammaKernel):
         """Require a whole degree, and numbers."""
         super().validate()
         whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
-        if not whole or self.degree < 0:
+        if not whole or not 0 <= self.degree < 2**31:
             raise ValueError(
-                f"Polynomial: degree must be an integer from 0, found {self.degree!r}."
+                f"Polynomial: degree must be an integer from 0 below 2^31, found {self.degree!r}."
             )
         check_number("Polynomial", "coef0", self.coef0, positive=False)
 
