@@ -95,8 +95,8 @@ def _check_online(estimator: Any) -> None:
     outputs = 1 if k == 2 else k
     require(type(estimator.t_) is int and estimator.t_ >= 0, "rows seen")
     require(_finite(estimator.intercept_, (outputs,)), "intercepts")
-    features = getattr(estimator, "n_features_in_", None)
-    count = None
+    features: Any = getattr(estimator, "n_features_in_", None)
+    count: Any = None
     if hasattr(estimator, "kernel_"):
         vectors = getattr(estimator, "support_vectors_", None)
         if vectors is not None:
