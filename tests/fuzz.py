@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import widemargin as wm
 from widemargin.io.ranges import Ranges
@@ -40,6 +41,7 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 COVERAGE = "-fsanitize-coverage=trace-pc"
 LONGEST = 5.0  # seconds that one small file may take
 MEMORY = 4 << 30
+MOST_FEATURES = 1 << 24
 
 # --- the text reader -----------------------------------------------------------------------------
 
@@ -171,9 +173,9 @@ class Target:
 def use_model(data: bytes) -> None:
     """Load a model of any format, as either task, and let it decide."""
     for task in ("classification", "regression"):
-        model = wm.load(io.BytesIO(data), task=task)
-        rows = rows_for(model)
         with np.errstate(all="ignore"):
+            model = wm.load(io.BytesIO(data), task=task)
+            rows = rows_for(model)
             getattr(model, "decision_function", model.predict)(rows)
             model.predict(rows)
 
@@ -181,22 +183,18 @@ def use_model(data: bytes) -> None:
 def rows_for(model: Any) -> Any:
     """Return two rows that a model can take."""
     features = getattr(model, "n_features_in_", 1)
-    return np.linspace(-1.0, 1.0, 2 * min(features, 10_000)).reshape(2, -1) if (
-        features <= 10_000
-    ) else wide_rows(features)  # fmt: skip
-
-
-def wide_rows(features: int) -> Any:
-    import scipy.sparse as sp
-
+    if features <= 10_000:
+        return np.linspace(-1.0, 1.0, 2 * features).reshape(2, -1)
+    if features > MOST_FEATURES:
+        raise ValueError("so many features that deciding needs more memory than is given here")
     return sp.csr_matrix(([1.0, 2.0], [0, features - 1], [0, 1, 2]), shape=(2, features))
 
 
 def use_forged(data: bytes) -> None:
     """Load a model whose checksum is right; what it lacks may be missed when it decides."""
-    model = wm.load(io.BytesIO(data))
     try:
         with np.errstate(all="ignore"):
+            model = wm.load(io.BytesIO(data))
             model.predict(rows_for(model))
     except (AttributeError, KeyError, TypeError, Warning) as error:
         raise ValueError(f"a part is missing: {error!r}"[:900]) from error

@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import widemargin as wm
+from widemargin import estimators
 from widemargin.cli import main
 from widemargin.cli.inspecting import sample
 from widemargin.cli.scores import classification_scores, regression_scores
@@ -79,6 +80,40 @@ def test_the_task_follows_from_the_targets(widemargin, folder):
     assert isinstance(wm.load("m"), wm.NuSVC)
     widemargin("train iris.csv -o m --machine LinearSVC --set loss=hinge --set fit_intercept=false")
     assert (wm.load("m").loss, wm.load("m").fit_intercept) == ("hinge", False)
+
+
+@pytest.mark.parametrize(
+    "machine", [n for n in estimators.__all__ if isinstance(getattr(estimators, n), type)]
+)
+def test_every_machine_goes_from_data_to_a_model_and_back(widemargin, machine):
+    X_two, y_two = np.abs(X[:100]), 2 * Y[:100] - 1  # two classes, which detectors can judge too
+    wm.dump_svmlight(X_two, y_two, "two.svm")
+    found = facts(widemargin(f"train two.svm -o m --machine {machine} --json"))
+    assert found["machine"] == machine
+    shown = facts(widemargin("inspect m --json"))
+    assert (shown["machine"], shown["task"]) == (machine, found["task"])
+    out, _ = widemargin("predict two.svm m")
+    model = wm.load("m")
+    np.testing.assert_allclose([float(v) for v in out.split()], model.predict(X_two))
+    assert facts(widemargin("evaluate two.svm m --json"))["rows"] == 100
+    widemargin("convert m m.onnx")
+    widemargin("convert m m.c")
+    widemargin("plot m two.svm -o m.png")
+
+
+def test_detectors_are_not_compared_with_classes(widemargin):
+    widemargin("train iris.svm -o m --machine OneClassSVM")
+    out, err = widemargin("predict iris.svm m")
+    assert set(out.split()) == {"1", "-1"}
+    assert not err
+    assert "labels 1 and -1 to compare" in widemargin("evaluate iris.svm m", code=1)[1]
+
+
+def test_numbers_that_are_not_finite_are_null_in_json(widemargin):
+    np.savez("still.npz", X=X, y=np.full(len(X), 0.5))
+    widemargin("train still.npz -o m --task regression")
+    text, _ = widemargin("evaluate still.npz m --json")
+    assert json.loads(text, parse_constant=pytest.fail)["r2"] is None
 
 
 def test_scores_and_probabilities_can_be_predicted(widemargin):

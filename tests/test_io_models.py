@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -276,6 +277,23 @@ def test_a_linear_model_of_svmlight_is_its_weights():
         float(coefficient) * X @ weights - threshold, estimator.decision_function(X), rtol=1e-12
     )
     assert isinstance(wm.load(io.BytesIO(file.getvalue())), wm.LinearSVC)
+
+
+def test_a_short_file_with_a_huge_index_needs_little_memory():
+    text = SVMLIGHT.format(kernel=0).replace("3 # number of s", "2 # number of s")
+    text = text.replace("-1.5 2:1 #\n", "")
+
+    def load(index):
+        named = text.replace("3 # highest", f"{index} # highest").replace("3:2", f"{index}:2")
+        return wm.load(io.BytesIO(named.encode()))
+
+    tracemalloc.start()
+    assert load(10**9).n_features_in_ == 10**9
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+    assert isinstance(load(10**5), wm.LinearSVC)
+    with pytest.raises(ValueError, match="features up to number 32147483647, and machines here"):
+        load(32147483647)
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,11 @@ REFUSALS = [
     (lambda: RBF("Scale"), "gamma must be a positive number, 'scale' or 'auto', found 'Scale'."),
     (lambda: RBF.from_sigma(0.0), "RBF: sigma must be a positive finite number, found 0.0."),
     (lambda: RBF.from_width("wide"), "RBF: width must be a positive finite number, found 'wide'."),
-    (lambda: Polynomial(2.0), "Polynomial: degree must be an integer from 0, found 2.0."),
-    (lambda: Polynomial(-1), "Polynomial: degree must be an integer from 0, found -1."),
+    (
+        lambda: Polynomial(2.0),
+        "Polynomial: degree must be an integer from 0 below 2^31, found 2.0.",
+    ),
+    (lambda: Polynomial(-1), "Polynomial: degree must be an integer from 0 below 2^31, found -1."),
     (lambda: Polynomial(2, 1.0, np.inf), "Polynomial: coef0 must be a finite number, found inf."),
     (lambda: Sigmoid(1.0, "0"), "Sigmoid: coef0 must be a finite number, found '0'."),
     (lambda: -2 * RBF(1.0), "Scaled: factor must be a positive finite number, found -2."),

@@ -1,6 +1,7 @@
 """What all commands share: data and models by name or from a pipe, and answers as text or JSON."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -209,13 +210,19 @@ def answer(record: dict[str, Any], text: str, as_json: bool, *, aside: bool = Fa
         On standard error, because standard output carries data.
     """
     stream = sys.stderr if aside else sys.stdout
-    print(json.dumps(record, default=_plain) if as_json else text, file=stream)
+    print(json.dumps(_plain(record), allow_nan=False) if as_json else text, file=stream)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    """Return what JSON can hold; a number that is not finite becomes null."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)

@@ -64,6 +64,7 @@ def facts_of(estimator: Any) -> dict[str, Any]:
     facts["features"] = getattr(estimator, "n_features_in_", None)
     if hasattr(estimator, "support_"):
         facts["support_vectors"] = int(estimator.support_.size)
+    if hasattr(estimator, "n_support_"):
         facts["support_vectors_of_groups"] = np.asarray(estimator.n_support_).tolist()
         facts["training_rows"] = int(estimator.shape_fit_[0])
     elif hasattr(estimator, "coef_"):
@@ -71,7 +72,7 @@ def facts_of(estimator: Any) -> dict[str, Any]:
         facts["nonzero_weights"] = int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef))
     if hasattr(estimator, "intercept_"):
         facts["intercepts"] = np.atleast_1d(estimator.intercept_).tolist()
-    if hasattr(estimator, "duality_gap_"):
+    if hasattr(estimator, "status_"):
         facts["certificate"] = certificate_of(estimator)
     plain = type(estimator)().get_params(deep=False)
     given = estimator.get_params(deep=False)

@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from .. import estimators
+from ..solution import Status
 
 __all__ = [
     "assignment",
@@ -16,10 +17,19 @@ __all__ = [
     "fit",
     "make_estimator",
     "number",
+    "stopped_early",
 ]
 
 MACHINES: dict[str, Any] = {
     name: kind for name in estimators.__all__ if isinstance(kind := getattr(estimators, name), type)
+}
+FACTS = {
+    "primal_objective": "primal_objective_",
+    "dual_objective": "dual_objective_",
+    "relative_gap": "duality_gap_",
+    "violation": "kkt_violation_",
+    "mistakes": "mistakes_",
+    "rows_seen": "t_",
 }
 DEFAULT_MACHINES = {"classification": "SVC", "regression": "SVR", "detection": "OneClassSVM"}
 
@@ -80,7 +90,9 @@ def make_estimator(machine: str, task: str, settings: dict[str, Any]) -> Any:
 
 def fit(estimator: Any, table: Any, *, watched: bool = True) -> None:
     """Fit on a table, with a line of progress if somebody watches."""
-    estimator.set_params(verbose=watched and sys.stderr.isatty())
+    shows = "verbose" in estimator.get_params(deep=False)
+    if shows:
+        estimator.set_params(verbose=watched and sys.stderr.isatty())
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* stopped")  # the certificate says it
         warnings.filterwarnings("ignore", category=FutureWarning)
@@ -88,22 +100,33 @@ def fit(estimator: Any, table: Any, *, watched: bool = True) -> None:
             estimator.fit(table.X)
         else:
             estimator.fit(table.X, table.y)
-    estimator.set_params(verbose=False)
+    if shows:
+        estimator.set_params(verbose=False)
     if table.features is not None:
         estimator.feature_names_in_ = np.array(table.features, dtype=object)
 
 
+def stopped_early(estimator: Any) -> bool:
+    """Whether a limit ended a fit before it was done."""
+    status = getattr(estimator, "status_", None)
+    if status is None or status.converged:
+        return False
+    if hasattr(estimator, "duality_gap_") or status is Status.TIME_LIMIT:
+        return True
+    # Learners without an optimum to reach stop by themselves only if they have a tolerance.
+    return status is Status.ITERATION_LIMIT and getattr(estimator, "tol", None) is not None
+
+
 def certificate_of(estimator: Any) -> dict[str, Any]:
-    """Return what certifies a fit."""
-    facts = {
-        "machine": type(estimator).__name__,
-        "status": estimator.status_.name,
-        "primal_objective": estimator.primal_objective_,
-        "dual_objective": estimator.dual_objective_,
-        "relative_gap": estimator.duality_gap_,
-        "violation": estimator.kkt_violation_,
-        "seconds": max((record.time for record in estimator.history_), default=0.0),
-    }
+    """Return what certifies a fit, as far as the machine has it."""
+    facts: dict[str, Any] = {"machine": type(estimator).__name__}
+    if hasattr(estimator, "status_"):
+        facts["status"] = estimator.status_.name
+    for name, attribute in FACTS.items():
+        if hasattr(estimator, attribute):
+            facts[name] = getattr(estimator, attribute)
+    if hasattr(estimator, "history_"):
+        facts["seconds"] = max((record.time for record in estimator.history_), default=0.0)
     if hasattr(estimator, "support_"):
         facts["support_vectors"] = int(estimator.support_.size)
     return facts
@@ -112,11 +135,16 @@ def certificate_of(estimator: Any) -> dict[str, Any]:
 def certificate_text(estimator: Any) -> str:
     """Return a short certificate for people."""
     facts = certificate_of(estimator)
-    lines = [
-        f"{facts['machine']}: {estimator.status_.value}",
-        f"objective between {facts['dual_objective']:.8g} and {facts['primal_objective']:.8g} "
-        f"(relative gap {facts['relative_gap']:.2g}), largest violation {facts['violation']:.2g}",
-    ]
+    status = getattr(estimator, "status_", None)
+    lines = [facts["machine"] + (f": {status.value}" if status is not None else "")]
+    if "relative_gap" in facts:
+        lines.append(
+            f"objective between {facts['dual_objective']:.8g} and {facts['primal_objective']:.8g} "
+            f"(relative gap {facts['relative_gap']:.2g}), largest violation "
+            f"{facts['violation']:.2g}"
+        )
+    elif "mistakes" in facts:
+        lines.append(f"{facts['mistakes']} mistakes on {facts['rows_seen']} rows seen")
     if "support_vectors" in facts:
         lines.append(f"{facts['support_vectors']} support vectors")
     return "\n".join(lines)

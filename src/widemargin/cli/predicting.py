@@ -66,6 +66,11 @@ def _read(
     return estimator, X, table.y
 
 
+def _has_classes(y: Any) -> bool:
+    """Whether labels are others than those of a detector, which nothing can be compared with."""
+    return not np.isin(y, (-1, 1)).all()
+
+
 def predict(
     data: DataFile,
     model: ModelFile,
@@ -93,7 +98,7 @@ def predict(
         values = np.asarray(estimator.predict(X))
     record: dict[str, Any] = {"rows": int(values.shape[0])}
     plain = not (probabilities or show_scores)
-    if y is not None and plain:
+    if y is not None and plain and not (the_task(estimator) == "detection" and _has_classes(y)):
         record |= scores(the_task(estimator), y, values)
     if as_json and to_output(output):
         answer(record | {"predictions": values.tolist()}, "", True)

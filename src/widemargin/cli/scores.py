@@ -10,6 +10,11 @@ __all__ = ["classification_scores", "regression_scores", "scores", "scores_text"
 
 def scores(task: str, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
     """Return the measures of a task: classification, regression or detection (labels 1, -1)."""
+    if task == "detection" and not np.isin(y, (-1, 1)).all():
+        raise ValueError(
+            "a detector predicts 1 for what is usual and -1 for outliers, and the labels are "
+            f"{np.unique(y)[:5].tolist()}; give labels 1 and -1 to compare with"
+        )
     return (regression_scores if task == "regression" else classification_scores)(y, predicted)
 
 

@@ -15,9 +15,18 @@ from .common import (
     answer,
     read_data,
     task_of,
+    the_task,
     write_model,
 )
-from .machines import assignment, certificate_of, certificate_text, fit, make_estimator, number
+from .machines import (
+    assignment,
+    certificate_of,
+    certificate_text,
+    fit,
+    make_estimator,
+    number,
+    stopped_early,
+)
 from .tuning import train_easily
 
 __all__ = ["HELP", "train"]
@@ -87,7 +96,7 @@ def train(
     estimator = make_estimator(machine, task, settings)
     fit(estimator, table)
     write_model(estimator, output, format)
-    record = certificate_of(estimator) | {"task": task, "model": output}
+    record = certificate_of(estimator) | {"task": the_task(estimator), "model": output}
     answer(record, certificate_text(estimator), as_json, aside=output == STANDARD)
-    if not estimator.status_.converged:
+    if stopped_early(estimator):
         raise typer.Exit(STOPPED_EARLY)

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 DENSE_ABOVE = 0.5  # share of entries that are not zero
+MOST_FEATURES = 2**31 - 1
 LARGEST_DENSE = 1 << 28  # entries that are made dense without being asked
 
 
@@ -132,6 +133,11 @@ def read_vectors(
     if body:
         text.append(body, len(body))
     highest = text.highest
+    if max(highest, n_features or 0) >= MOST_FEATURES:
+        raise ValueError(
+            f"{model.name} has features up to number {max(highest, n_features or 0)}, and machines "
+            f"here take less than {MOST_FEATURES}; hash them to fewer"
+        )
     vectors = text.matrix(n_features)
     coefficients = np.asarray(text.targets()).reshape(vectors.shape[0], width)
     return VectorLines(coefficients, vectors, highest)

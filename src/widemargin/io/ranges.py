@@ -28,6 +28,9 @@ __all__ = ["Ranges"]
 
 Vector = NDArray[np.float64]
 
+WIDEST = 1 << 24  # columns of a file with few lines
+SPARSEST = 64  # or so many for each line
+
 
 @dataclass(frozen=True)
 class Ranges:
@@ -133,6 +136,10 @@ class Ranges:
         width = max((int(index) for index, _, _ in columns), default=1)
         if any(index < 1 or index != int(index) for index, _, _ in columns) or width >= 2**31:
             raise ValueError(f"{name} is no file of ranges: an index is no whole number from 1")
+        if width > max(WIDEST, SPARSEST * len(columns)):
+            raise ValueError(
+                f"{name} is no file of ranges: {len(columns)} lines tell of columns up to {width}"
+            )
         least, largest = np.zeros(width), np.zeros(width)
         for index, a, b in columns:
             least[int(index) - 1], largest[int(index) - 1] = a, b

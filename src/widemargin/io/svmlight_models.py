@@ -40,6 +40,8 @@ __all__ = ["FIRST_LINE", "read_svmlight_model", "write_svmlight_model"]
 Vector = NDArray[np.float64]
 
 FIRST_LINE = "SVM-light Version V6.02"
+WIDEST = 1 << 24  # features of weights that are made dense without being asked
+SPARSEST = 16  # or so many for each number in the file
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 HEADER = (
     "kernel type",
@@ -100,7 +102,7 @@ def read_svmlight_model(
         )
     classes = np.array([-1, 1]) if task == "classification" else None
     coefficients = lines.coefficients[:, 0]
-    if header.facts.name == "linear" and found == 1:
+    if header.facts.name == "linear" and found == 1 and _fits(lines.vectors):
         weights = coefficients[0] * lines.vectors.toarray()
         kind: Any = LinearSVC if classes is not None else LinearSVR
         return assemble_linear(kind(), weights, np.array([-header.threshold]), classes)
@@ -120,6 +122,12 @@ def read_svmlight_model(
     )
     kind = SVC if classes is not None else SVR
     return assemble(kind(**header.facts.settings()), parts)
+
+
+def _fits(vector: Any) -> bool:
+    """Whether a sparse vector may become one number for each feature, as weights are kept."""
+    width: int = vector.shape[1]
+    return width <= max(WIDEST, SPARSEST * vector.nnz)
 
 
 def _header(model: ModelText) -> _Header:

@@ -6,6 +6,7 @@ only used to read columns.
 
 import importlib
 import io
+import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -17,11 +18,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .sources import Source, open_source, source_name
+from .sources import PlainBytes, Source, open_source, source_name
 from .svmlight import load_svmlight
 
 __all__ = ["Table", "data_format", "load_table", "read_table"]
 
+CHUNK = 1 << 16
 TARGET_NAMES = ("target", "label", "class", "y")
 MAGIC = {
     b"PAR1": "parquet",
@@ -110,18 +112,29 @@ def read_table(source: Source, *, target: str | int | None = None, **options: An
     """
     name = source_name(source)
     with open_source(source) as stream:
-        data = stream.read()
-    found = data_format(data, name)
-    if found == "svmlight":
-        if target is not None:
-            raise ValueError(
-                f"{name} is LIBSVM or SVMlight text, in which labels come first; leave target out"
-            )
-        return Table(*load_svmlight(io.BytesIO(data), **options))
+        begun = _beginning(stream)
+        found = data_format(begun, name)
+        if found == "svmlight":
+            if target is not None:
+                raise ValueError(
+                    f"{name} is LIBSVM or SVMlight text, in which labels come first; "
+                    "leave target out"
+                )
+            again = source if isinstance(source, str | os.PathLike) else PlainBytes(begun, stream)
+            return Table(*load_svmlight(again, **options))
+        data = begun + b"".join(iter(lambda: stream.read(CHUNK), b""))
     if found in ("npy", "npz"):
         return _numpy_table(data, found, target, name)
     columns = _columns(data, found, name)
     return _split(columns, target, name)
+
+
+def _beginning(stream: Any) -> bytes:
+    """Return the first bytes, as many as tell the format; a stream may give few at a time."""
+    begun = b""
+    while len(begun) < CHUNK and (more := stream.read(CHUNK - len(begun))):
+        begun += more
+    return begun
 
 
 def data_format(data: bytes, name: str) -> str:
@@ -130,7 +143,7 @@ def data_format(data: bytes, name: str) -> str:
     Parameters
     ----------
     data : bytes
-        The content, decompressed.
+        The beginning of the content, decompressed.
     name : str
         Of the file; its ending decides between kinds of text.
     """
@@ -142,7 +155,7 @@ def data_format(data: bytes, name: str) -> str:
         endings.pop()
     if endings and endings[-1] in ENDINGS:
         return ENDINGS[endings[-1]]
-    lines = (line.strip() for line in data[: 1 << 16].split(b"\n"))
+    lines = (line.strip() for line in data[:CHUNK].split(b"\n"))
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     if SVMLIGHT_LINE.fullmatch(first) and not (b":" not in first and _delimiter(first)):
         return "svmlight"

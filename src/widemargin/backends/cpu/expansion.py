@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import Kernel
-from .sources import NativeSource, open_rows, row_parts, self_similarity
+from .sources import NativeSource, is_sparse, open_rows, row_parts, self_similarity
 
 __all__ = ["Expansion"]
 
 Vector = NDArray[np.float64]
 
+MANY_WEIGHTS = 1 << 26  # weights of a linear kernel that are computed however few entries they have
+WEIGHTS_FOR_ENTRY = 64  # or so many for each entry of a vector
 VALUES_AT_ONCE = 1 << 26  # kernel values computed between two looks at the keyboard
 
 
@@ -51,7 +53,7 @@ class Expansion:
         spec = None if kernel is None else kernel.native()
         if kernel is None or spec is None or self.weights.shape[1] == 0:
             return
-        if spec.kind.name == "LINEAR":
+        if spec.kind.name == "LINEAR" and self._is_worth_weights():
             self.linear = self._primal_weights()
             return
         self.source = NativeSource(
@@ -63,6 +65,12 @@ class Expansion:
             pack_limit=1 << 62,
         )
         self.source.panels  # noqa: B018  packed now, so that predicting changes nothing
+
+    def _is_worth_weights(self) -> bool:
+        """Whether one weight for each feature needs less than memory for a few entries each."""
+        weights = self.vectors.shape[1] * self.weights.shape[0] * (self.group_starts.size - 1)
+        entries = self.vectors.nnz if is_sparse(self.vectors) else self.vectors.size
+        return bool(weights <= max(MANY_WEIGHTS, WEIGHTS_FOR_ENTRY * entries))
 
     def _primal_weights(self) -> Vector:
         """Return, for a linear kernel, w of each group and output: shape (groups, outputs, d)."""
