@@ -1,11 +1,22 @@
-"""scikit-learn's own checks of its conventions, all of them, for every kernel machine."""
+"""scikit-learn's own checks of its conventions, all of them; online learners have a file apart."""
 
 from typing import Any
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin import (
+    SVC,
+    SVDD,
+    SVR,
+    LinearOneClassSVM,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 
 MACHINES = [
     SVC(),
@@ -16,6 +27,13 @@ MACHINES = [
     NuSVR(),
     OneClassSVM(),
     SVDD(),
+    LinearSVC(),
+    LinearSVC(loss="hinge", multi_class="crammer_singer"),
+    LinearSVC(loss="logistic", penalty="elasticnet", multi_class="ovo"),
+    LinearSVR(),
+    LinearSVR(loss="squared_epsilon_insensitive", penalty="l1"),
+    LinearOneClassSVM(),
+    LogisticRegression(),
 ]
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .validation import check_choice, check_weights
 
-__all__ = ["class_weights", "number_labels"]
+__all__ = ["class_weights", "known_labels", "number_labels"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -48,6 +48,44 @@ def number_labels(name: str, y: Any, sample_weight: Any) -> tuple[Any, Ids, Vect
         )
     labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1).astype(np.int64)
     return classes, labels, weights
+
+
+def known_labels(estimator: Any, y: Any, classes: Any, *, first: bool) -> Ids:
+    """Return the class number of each row of a block; the first block names all classes.
+
+    Parameters
+    ----------
+    estimator
+        Whose ``classes_`` are set at the first block.
+    y : array-like of shape (n_rows,)
+        Labels.
+    classes : array-like or None
+        All labels that will come.
+    first : bool
+        Whether this is the first block.
+    """
+    if first:
+        if classes is None:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: labels that are not in "
+                "this block may come later"
+            )
+        estimator.classes_ = np.unique(column_or_1d(classes))
+        if estimator.classes_.size < 2:
+            raise ValueError(f"classes must name at least two labels, found {classes!r}")
+    elif classes is not None and not np.array_equal(np.unique(classes), estimator.classes_):
+        raise ValueError(
+            f"classes={classes!r} is not the same as on the first call to partial_fit, "
+            f"which was {estimator.classes_!r}"
+        )
+    y = column_or_1d(y, warn=True)
+    known = np.isin(y, estimator.classes_)
+    if not known.all():
+        raise ValueError(
+            f"y holds {np.unique(y[~known]).tolist()!r}, which the first call to partial_fit did "
+            f"not name in classes; they are {estimator.classes_.tolist()!r}"
+        )
+    return np.searchsorted(estimator.classes_, y).astype(np.int64)
 
 
 def class_weights(chosen: Any, classes: Any, labels: Ids, weights: Vector) -> Vector:

@@ -33,6 +33,7 @@ class LinearEstimator(BaseEstimator):
     """Base of the linear machines. Subclasses list their parameters in ``__init__``."""
 
     coef_: Any
+    _stream: list[tuple[float, float]] | None  # gains and reach of each machine of a stream
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,9 +64,15 @@ class LinearEstimator(BaseEstimator):
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         return check_rows(self, X, y, reset=reset, objects=False)
 
-    def _problem(self, loss: Loss, targets: Vector, weights: Vector) -> LinearProblem:
-        """State the problem; ``lam`` counts against the mean loss, C multiplies the sum."""
-        factor = float(self.C) if self.lam is None else 1.0 / (float(self.lam) * weights.sum())
+    def _factor(self, rows: float) -> float:
+        """Return the cost of a row of weight one; ``lam`` counts against the mean of the losses."""
+        return float(self.C) if self.lam is None else 1.0 / (float(self.lam) * rows)
+
+    def _problem(
+        self, loss: Loss, targets: Vector, weights: Vector, rows: float | None = None
+    ) -> LinearProblem:
+        """State the problem; `rows` is the weight of all rows, if there are more than these."""
+        factor = self._factor(float(weights.sum()) if rows is None else rows)
         l1 = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
         l2 = 1.0 - l1
         share = 1.0 / float(self.intercept_scaling) if self.penalize_intercept else 0.0
@@ -157,7 +164,7 @@ class LinearEstimator(BaseEstimator):
 
     def _keep_solutions(self, solutions: Sequence[LinearSolution | JointSolution]) -> None:
         """Set the attributes that say how good the fit is."""
-        self._init = None
+        self._init = self._stream = None
         self.solutions_ = list(solutions)
         primal = sum(s.certificate.primal for s in solutions)
         dual = sum(s.certificate.dual for s in solutions)
@@ -198,6 +205,11 @@ class LinearEstimator(BaseEstimator):
     def _bounds(self, X: Any) -> Vector:
         """Return, for each row and machine, how far its decision is from the optimal one."""
         check_is_fitted(self, "coef_")
+        if not hasattr(self, "solutions_"):
+            raise ValueError(
+                "a bound needs the gap of a fit to all rows, but this model has learnt from blocks "
+                "of rows (partial_fit) or was read from a file; call fit"
+            )
         X = self._rows(X, reset=False)
         squares = X.multiply(X) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
         total = squares.sum(axis=1) if sp.issparse(X) else squares

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..backends.cpu import take_rows
@@ -14,9 +15,9 @@ from ..losses import Loss
 from ..reductions.linear import LinearJob
 from ..reductions.multiclass import shape_votes
 from ..solution import JointSolution, LinearSolution
-from .labels import class_weights, number_labels
-from .linear_base import LinearEstimator
-from .validation import check_choice, check_number
+from .labels import class_weights, known_labels, number_labels
+from .linear_stream import LinearStream, streams
+from .validation import check_choice, check_number, check_weights
 
 __all__ = ["LinearClassifier"]
 
@@ -24,7 +25,7 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class LinearClassifier(ClassifierMixin, LinearEstimator):
+class LinearClassifier(ClassifierMixin, LinearStream):
     """Base of the linear classifiers."""
 
     def _loss(self) -> Loss:
@@ -80,6 +81,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
         self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
         weights = weights * self.class_weight_[labels]
+        self.rows_seen_ = float(weights.sum())
         k = len(self.classes_)
         kind = self._multi_class()
         count = 1 if k == 2 else k * (k - 1) // 2 if kind == "ovo" else k
@@ -90,6 +92,47 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             split = self._pairs if kind == "ovo" else self._rests
             self._keep_machines(self._solve(split(X, labels, weights)))
         self._warn_or_stop()
+        return self
+
+    @available_if(streams)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn a block of rows; the rows of earlier calls, or of a fit, need not be at hand.
+
+        The block is solved to ``gap_tol`` while what earlier rows contribute stays as it is: one
+        pass of block coordinate ascent on the dual of the fit to all rows. A block of one row is a
+        passive-aggressive step, a block of all rows is the fit (but for a free intercept, which
+        moves around its last value). The more rows a block has, the nearer to the fit one comes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The block.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will come; needed at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self
+            The estimator; ``rows_seen_`` is the weight of all rows so far. With a penalised or no
+            intercept ``dual_objective_`` is a lower bound of the objective of a fit to all of them.
+        """
+        self._check_stream()
+        first = not hasattr(self, "coef_")
+        X = self._rows(X, y, reset=first)
+        labels = known_labels(self, y, classes, first=first)
+        weights = check_weights(sample_weight, labels.size)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
+        weights = weights * self.class_weight_[labels]
+        total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
+        data, blocks = self._data(X), []
+        for positive in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
+            signs = np.where(labels == positive, 1.0, -1.0)
+            blocks.append((data, self._problem(self._loss(), signs, weights, total)))
+        self._learn(blocks, total)
         return self
 
     def _check_settings(self) -> None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..losses import OneClass
 from ..problem import LinearProblem
 from ..reductions.linear import LinearJob
-from .linear_base import LinearEstimator
+from .linear_stream import LinearStream
 from .validation import check_number, check_weights
 
 __all__ = ["LinearOneClassSVM"]
@@ -18,7 +18,7 @@ __all__ = ["LinearOneClassSVM"]
 Vector = NDArray[np.float64]
 
 
-class LinearOneClassSVM(OutlierMixin, LinearEstimator):
+class LinearOneClassSVM(OutlierMixin, LinearStream):
     """The half-space that holds all but a share nu of the rows and is farthest from the origin.
 
     Prefer it to ``OneClassSVM(kernel="linear")`` for more than a few thousand rows, and behind an
@@ -156,15 +156,9 @@ class LinearOneClassSVM(OutlierMixin, LinearEstimator):
         self._check_settings()
         X = self._rows(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0])
-        problem = LinearProblem(
-            loss=OneClass(),
-            targets=np.zeros(weights.size),
-            costs=weights,
-            tilt=float(self.nu) * float(weights.sum()),
-        )
-        (solution,) = self._solve(
-            [LinearJob(problem, self._data(X), self._start(0, 1, weights.size))]
-        )
+        self.rows_seen_ = float(weights.sum())
+        job = LinearJob(self._half_space(weights), self._data(X), self._start(0, 1, weights.size))
+        (solution,) = self._solve([job])
         self.coef_ = solution.weights
         # Rows on the plane lie there only as exactly as it is known; they count as inside.
         bias = solution.bias + 2.0 * solution.certificate.violation + 1e-11 * abs(solution.bias)
@@ -172,6 +166,42 @@ class LinearOneClassSVM(OutlierMixin, LinearEstimator):
         self.offset_ = -self.intercept_
         self._keep_solutions([solution])
         self._warn_or_stop()
+        return self
+
+    def _half_space(self, weights: Vector) -> LinearProblem:
+        return LinearProblem(
+            loss=OneClass(),
+            targets=np.zeros(weights.size),
+            costs=weights,
+            tilt=float(self.nu) * float(weights.sum()),
+        )
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn a block of rows; the rows of earlier calls, or of a fit, need not be at hand.
+
+        See ``LinearSVC.partial_fit`` for the weights. The plane is put where the share nu of the
+        block is outside, so a block should have many rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The block.
+        y : Ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self
+            The estimator; ``rows_seen_`` is the weight of all rows so far.
+        """
+        self._check_stream()
+        X = self._rows(X, reset=not hasattr(self, "coef_"))
+        weights = check_weights(sample_weight, X.shape[0])
+        total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
+        self._learn([(self._data(X), self._half_space(weights))], total)
+        self.coef_, self.offset_ = self.coef_[0], -self.intercept_
         return self
 
     def decision_function(self, X: Any) -> Vector:

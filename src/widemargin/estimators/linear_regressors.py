@@ -5,11 +5,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..losses import Insensitive, Loss, SquaredInsensitive
 from ..reductions.linear import LinearJob
-from .linear_base import LinearEstimator
+from .linear_stream import LinearStream, streams
 from .validation import check_choice, check_number, check_weights
 
 __all__ = ["LinearSVR"]
@@ -19,7 +20,7 @@ Vector = NDArray[np.float64]
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(RegressorMixin, LinearEstimator):
+class LinearSVR(RegressorMixin, LinearStream):
     """Linear support vector regression, certified by its duality gap.
 
     Prefer it to ``SVR(kernel="linear")`` for more than a few thousand rows; it solves ::
@@ -211,12 +212,42 @@ class LinearSVR(RegressorMixin, LinearEstimator):
         y = _targets(y)
         weights = check_weights(sample_weight, y.shape[0])
         self._keep_init(coef_init, intercept_init, 1)
+        self.rows_seen_ = float(weights.sum())
         problem = self._problem(self._loss(), y, weights)
         (solution,) = self._solve([LinearJob(problem, self._data(X), self._start(0, 1, y.size))])
         self.coef_ = solution.weights
         self.intercept_ = np.array([solution.bias])
         self._keep_solutions([solution])
         self._warn_or_stop()
+        return self
+
+    @available_if(streams)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a block of rows; the rows of earlier calls, or of a fit, need not be at hand.
+
+        See ``LinearSVC.partial_fit`` for what it finds.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The block.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self
+            The estimator; ``rows_seen_`` is the weight of all rows so far.
+        """
+        self._check_stream()
+        X = self._rows(X, y, reset=not hasattr(self, "coef_"))
+        y = _targets(y)
+        weights = check_weights(sample_weight, y.size)
+        total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
+        self._learn([(self._data(X), self._problem(self._loss(), y, weights, total))], total)
+        self.coef_ = self.coef_[0]
         return self
 
     def predict(self, X: Any) -> Any:

@@ -225,6 +225,8 @@ def fit_joint(estimator: LinearSVC, X: Any, labels: Ids, weights: Vector) -> Joi
     limits = estimator._limits()
     if not limits.tolerance:
         limits = replace(limits, tolerance=JOINT_TOLERANCE)
+    if limits.iterations > 0:  # an epoch has a step for each row
+        limits = replace(limits, iterations=limits.iterations * len(labels))
     monitor = Monitor(limits, estimator._reporter(line))
     costs = float(estimator.C) * weights
     try:

@@ -21,7 +21,7 @@ from ...solution import Certificate
 from .linear_machine import LinearPoint, balancing_shift, dual_bound
 from .linear_rows import LinearRows
 
-__all__ = ["certify_linear", "evaluate"]
+__all__ = ["balanced", "certify_linear", "evaluate"]
 
 Vector = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def evaluate(data: LinearRows, problem: LinearProblem, point: LinearPoint) -> Ev
     l1, l2 = problem.penalties(d)
     free = problem.bias and l1[-1] == 0 and l2[-1] == 0
     assert point.shares is not None
-    shares = _balanced(point.shares, problem) if free else point.shares
+    shares = balanced(point.shares, problem) if free else point.shares
     bias = float(x[-1]) if problem.bias else 0.0
     outputs = np.empty(data.count)
     data.times(np.ascontiguousarray(x[:d]), bias, outputs)
@@ -91,7 +91,7 @@ def certify_linear(
     return at.point, certificate
 
 
-def _balanced(shares: Vector, problem: LinearProblem) -> Vector:
+def balanced(shares: Vector, problem: LinearProblem) -> Vector:
     """Return shares, moved a little within their bounds, whose sum is the tilt.
 
     Shares strictly between their bounds move first, so that the others stay optimal.
