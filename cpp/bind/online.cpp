@@ -19,10 +19,10 @@ Learner make_learner(int rule, double rate, Index outputs, double offset, double
                      Out1<Index> rival, Out1<double> amount, Out1<Index> time) {
     require(rule >= 0 && rule <= int(SweepRule::balanced), "no such rule");
     require(outputs >= 1 && batch >= 1, "at least one output and one row at a time");
-    require(!project || (outputs == 1 && rule == int(SweepRule::pegasos)), "nothing to project");
+    require(!project || rule == int(SweepRule::pegasos), "nothing to project");
     require(rule < int(SweepRule::winnow) || second.has_value(), "Winnow needs its exponents");
     require(!second || second->shape(0) == weights.shape(0), "one number for each weight");
-    require(scale.shape(0) == 2, "scale and squared norm");
+    require(scale.shape(0) == 3, "scale, squared norm and clock");
     require(rival.shape(0) == row.shape(0) && amount.shape(0) == row.shape(0) &&
                 time.shape(0) == row.shape(0),
             "one entry for each move");
@@ -30,7 +30,8 @@ Learner make_learner(int rule, double rate, Index outputs, double offset, double
     for (std::size_t i = 0; i < labels.shape(0); ++i)
         require(labels.data()[i] >= 0 && labels.data()[i] < classes, "no such class");
     return {{SweepRule(rule), rate, outputs, offset, constant, batch, 0.0, labels.data(), project},
-            {weights.data(), second ? second->data() : nullptr, scale.data(), scale.data() + 1},
+            {weights.data(), second ? second->data() : nullptr, scale.data(), scale.data() + 1,
+             scale.data() + 2},
             {row.data(), rival.data(), amount.data(), time.data()},
             Index(weights.shape(0)),
             Index(labels.shape(0)),

@@ -9,6 +9,15 @@
 
 namespace widemargin::WM_ISA {
 
+constexpr Index lines_fetched = 16;  // of a row; the processor sees by itself how it goes on
+
+template <class T>
+inline void fetch_lines(const T* first, Index count) {
+    const char* at = reinterpret_cast<const char*>(first);
+    const Index bytes = std::min(count * Index(sizeof(T)), 64 * lines_fetched);
+    for (Index byte = 0; byte < bytes; byte += 64) __builtin_prefetch(at + byte);
+}
+
 // Rows whose features lie side by side; entry i of a range begins at values + i * stride.
 template <class T>
 struct DenseView {
@@ -27,6 +36,9 @@ struct DenseView {
             store(sums + k, load(sums + k) + scale * load_as_double(x + k));
         for (; k < features; ++k) sums[k] += factor * double(x[k]);
     }
+
+    // Asks for a row that will be needed soon.
+    void fetch(Index i) const { fetch_lines(values + i * stride, features); }
 
     template <class Visit>
     void for_each(Index i, Visit&& visit) const {
@@ -47,6 +59,12 @@ struct SparseView {
         const Index row = offset + i * step, end = Index(starts[row + 1]);
         for (Index e = Index(starts[row]); e < end; ++e)
             visit(Index(columns[e]), double(values[e]));
+    }
+
+    void fetch(Index i) const {
+        const Index row = offset + i * step, from = Index(starts[row]);
+        fetch_lines(values + from, Index(starts[row + 1]) - from);
+        fetch_lines(columns + from, Index(starts[row + 1]) - from);
     }
 
     double dot(Index i, const double* weights) const {

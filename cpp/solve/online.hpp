@@ -36,17 +36,21 @@ inline double amount_of(const Sweep& p, double margin, double seen, double norm)
     }
 }
 
+// How far the row's class is ahead of another one.
+inline double lead(const Sweep& p, const double* score, Index label, Index rival) {
+    if (p.outputs == 1) return label ? score[0] : -score[0];
+    return score[label] - score[rival];
+}
+
 inline Judgement judge(const Sweep& p, const double* score, Index label, double seen, double norm) {
     Judgement judgement;
-    if (p.outputs == 1) {
-        judgement.margin = (label ? 1.0 : -1.0) * score[0];
-    } else {
+    if (p.outputs > 1) {
         judgement.rival = label == 0;
         for (Index k = 0; k < p.outputs; ++k)
             if (k != label && score[k] > score[judgement.rival]) judgement.rival = k;
-        judgement.margin = score[label] - score[judgement.rival];
         norm *= 2;
     }
+    judgement.margin = lead(p, score, label, judgement.rival);
     judgement.amount = amount_of(p, judgement.margin, seen, norm);
     return judgement;
 }
@@ -59,12 +63,16 @@ inline double step_length(const Sweep& p) {
     return p.rule == SweepRule::perceptron ? p.rate : 1.0;
 }
 
+constexpr Index rows_ahead = 6;  // rows are visited in random order: memory is asked for in time
+
 // Weights of the features, row by row of typed data.
 template <class View>
 class LinearLearner {
   public:
     LinearLearner(const View& view, Index features, const Sweep& p, const SweepState& state)
         : view_(view), features_(features), p_(p), state_(state) {}
+
+    void fetch(Index i) const { view_.fetch(i); }
 
     double norm(Index i) const {
         double sum = p_.constant * p_.constant;
@@ -137,6 +145,8 @@ class KernelLearner {
     KernelLearner(const KernelBlock& block, const Sweep& p, const SweepState& state)
         : block_(block), p_(p), state_(state) {}
 
+    void fetch(Index) const {}
+
     double norm(Index i) const { return block_.gram[i * block_.count + i]; }
 
     void scores(Index i, double* score) const {
@@ -184,17 +194,25 @@ class Teacher {
     SweepCounts run(const Index* order, Index count) {
         for (Index first = 0; first < count; first += p_.batch) {
             const Index last = std::min(first + p_.batch, count), before = counts_.moves;
-            for (Index at = first; at < last; ++at) look_at(order ? order[at] : at, first, before);
+            for (Index at = first; at < last; ++at) {
+                if (order) fetch_ahead(order, at, count);
+                look_at(order ? order[at] : at, first, before);
+            }
             for (Index m = before; m < counts_.moves; ++m)
                 apply(m, margin_[std::size_t(m - before)]);
             if (p_.project) project(p_.seen + double(last));
+            *state_.clock += *state_.scale * double(last - first);
         }
         return counts_;
     }
 
   private:
+    void fetch_ahead(const Index* order, Index at, Index count) const {
+        if (at + rows_ahead < count) learner_.fetch(order[at + rows_ahead]);
+    }
+
     void look_at(Index i, Index first, Index before) {
-        const double seen = p_.seen + double(first), scale = state_.scale ? *state_.scale : 1.0;
+        const double seen = p_.seen + double(first), scale = *state_.scale;
         learner_.scores(i, score_.data());
         if (scale != 1.0)
             for (double& value : score_) value *= scale;
@@ -214,11 +232,12 @@ class Teacher {
         if (p_.project) {
             if (p_.batch > 1) {  // the moves of this batch before it have changed the margin
                 learner_.scores(i, score_.data());
-                margin = *state_.scale * (label ? score_[0] : -score_[0]);
+                margin = *state_.scale * lead(p_, score_.data(), label, log_.rival[m]);
             }
-            *state_.squared_norm += 2 * margin + learner_.norm(i);
+            const double sides = p_.outputs == 1 ? 1.0 : 2.0;  // weight vectors that move
+            *state_.squared_norm += 2 * margin + sides * learner_.norm(i);
         }
-        learner_.move(i, label, log_.rival[m], log_.amount[m], double(log_.time[m]));
+        learner_.move(i, label, log_.rival[m], log_.amount[m], *state_.clock);
     }
 
     void project(double seen) {

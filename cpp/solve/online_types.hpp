@@ -28,10 +28,12 @@ struct Sweep {
 
 // What changes: weights [features + 1][outputs], the constant's last. `second` has the same shape
 // and holds the sum of time * move (for averages) or the exponents s; it may be null.
-// The weights in force are scale * weights, and squared_norm is theirs, if there is projection.
+// The weights in force are scale * weights; with projection squared_norm is theirs. The clock is
+// the time of `second`: the sum of the scale over the rows seen, and their number without
+// projection.
 struct SweepState {
     double *weights, *second;
-    double *scale, *squared_norm;
+    double *scale, *squared_norm, *clock;
 };
 
 // One entry for each move, in order: the row, the class that lost (one output: 0), the amount,

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.cpu import Expansion, count_rows, thread_count
-from ..backends.cpu.machine import whole
+from ..backends.cpu import count_rows, thread_count
 from ..backends.cpu.online import LinearLearner, Rule, RuleKind, vote
 from ..kernels import Kernel, Linear
-from .online import Learner, OnlineClassifier, _stack, _take
-from .validation import check_number, resolve_kernel
+from .kernel_form import KernelForm
+from .mistake_driven import MistakeDriven
+from .online import Learner, stack_rows, take
+from .validation import check_number
 
 __all__ = ["AveragedPerceptron", "KernelPerceptron", "VotedPerceptron"]
 
@@ -19,8 +20,8 @@ Vector = NDArray[np.float64]
 Moved = tuple[Any, ...]
 
 
-class _KernelOnline(OnlineClassifier):
-    """What the three share: the kernel, resolved at the first rows, and sums over support rows."""
+class _KernelPerceptrons(KernelForm, MistakeDriven):
+    """What the three share: parameters and rule."""
 
     _averaged = False
 
@@ -63,51 +64,13 @@ class _KernelOnline(OnlineClassifier):
         super()._check_settings()
         check_number("eta0", self.eta0, low=0, open_low=True)
 
-    def _takes_objects(self) -> bool:
-        kernel = self.kernel
-        return kernel.accepts_objects if isinstance(kernel, Kernel) else callable(kernel)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        non_negative = isinstance(self.kernel, str) and self.kernel in ("chi2", "intersection")
-        tags.input_tags.positive_only = non_negative
-        return tags
-
     def _rule(self, X: Any) -> Rule:
         return Rule(
             RuleKind.PERCEPTRON, float(self.eta0), self._constant(), averaged=self._averaged
         )
 
-    def _forget(self) -> None:
-        super()._forget()
-        for name in ("kernel_", "support_vectors_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
-    def _kernel(self, X: Any) -> Kernel | None:
-        if not hasattr(self, "kernel_"):
-            weights = np.ones(count_rows(X))
-            kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
-            if kernel is None:
-                raise ValueError(
-                    "kernel='precomputed' is of no use to an online learner, whose rows come one "
-                    "by one; pass a kernel object or a function"
-                )
-            self.kernel_ = kernel
-        return self.kernel_
-
-    def _scores(self, X: Any) -> Vector:
-        if not hasattr(self, "dual_coef_"):
-            return super()._scores(X)
-        starts = whole(self.dual_coef_.shape[1])
-        threads = thread_count(self.n_jobs)
-        sums = Expansion(
-            self.support_vectors_, self.kernel_, self.dual_coef_, starts, threads
-        ).sums(X)
-        return sums[:, 0] + self.intercept_
-
-
-class KernelPerceptron(_KernelOnline):
+class KernelPerceptron(_KernelPerceptrons):
     """The perceptron in its dual form, with any kernel.
 
     Prefer it to see how far mistakes alone lead in a feature space; `SVC` generalises better at a
@@ -154,7 +117,7 @@ class KernelPerceptron(_KernelOnline):
     """
 
 
-class AveragedPerceptron(_KernelOnline):
+class AveragedPerceptron(_KernelPerceptrons):
     """The average of all intermediate perceptrons, each weighed by the rows it survived.
 
     Prefer it to `Perceptron` whenever the classes overlap: it is as cheap, and the average hardly
@@ -276,9 +239,9 @@ class VotedPerceptron(AveragedPerceptron):
         row, rival, amount, time = learner.moves.joined()
         if isinstance(learner, LinearLearner):
             mistaken = np.unique(row)
-            found = _take(learner._X, mistaken)
+            found = take(learner._X, mistaken)
             before = 0 if old is None else count_rows(old)
-            self.support_vectors_ = found if old is None else _stack(old, found)
+            self.support_vectors_ = found if old is None else stack_rows(old, found)
             self.support_ = mistaken.astype(np.int32)
             column = before + np.searchsorted(mistaken, row)
         else:

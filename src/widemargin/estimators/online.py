@@ -1,13 +1,11 @@
 """What all online classifiers share: labels, sweeps, continuing, and what a fit leaves behind."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -15,14 +13,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..backends.cpu import CpuKernelData, count_rows, is_sparse, memory_budget, thread_count
 from ..backends.cpu.online import KernelLearner, LinearLearner, Rule
 from ..kernels import Kernel
-from ..reductions.hard_margin import homogeneous_margin
 from ..solution import Progress, Status
 from ..solvers.monitor import Limits, Monitor
-from ..solvers.perceptron import perceptron
 from .labels import number_labels
 from .validation import check_flag, check_number, check_rows
 
-__all__ = ["OnlineClassifier"]
+__all__ = ["OnlineClassifier", "nothing", "stack_rows", "take"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -33,6 +29,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     """Base of the online classifiers. Subclasses list their parameters in ``__init__``."""
 
     _keeps_moves = False  # whether prediction needs every move
+    _forms: tuple[type[LinearLearner], type[KernelLearner]] = LinearLearner, KernelLearner
 
     def _rule(self, X: Any) -> Rule:
         raise NotImplementedError
@@ -49,12 +46,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _teach(self, learner: Any, monitor: Monitor, *, whole: bool) -> Status:
+        """Sweep over the rows: until the fit is done if they are the whole data, or once."""
+        raise NotImplementedError
+
+    def _finish(self, X: Any, labels: Ids) -> None:
+        """Complete a fit after its sweeps, and warn of what it did not reach."""
+        raise NotImplementedError
+
     def _check_settings(self) -> None:
         check_number("max_iter", self.max_iter, low=1, whole=True)
-        if self.tol is not None:
-            check_number("tol", self.tol, low=0)
-        check_number("n_iter_no_change", self.n_iter_no_change, low=1, whole=True)
-        for name in ("shuffle", "fit_intercept", "mistake_bound"):
+        for name in ("shuffle", "fit_intercept"):
             check_flag(name, getattr(self, name))
         if self.max_time is not None:
             check_number("max_time", self.max_time, low=0, open_low=True)
@@ -82,20 +84,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         X = check_rows(self, X, y, reset=True, objects=self._takes_objects())
         self.classes_, labels, _ = number_labels(type(self).__name__, y, None)
         self._forget()
-        self._check_bound()
-        self._learn(X, labels, int(self.max_iter), self.tol)
-        if self.mistake_bound:
-            self.mistake_bound_ = self._bound(X, labels)
+        self._learn(X, labels, whole=True)
+        self._finish(X, labels)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
-        if self.status_ in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and self.tol is not None:
-            warnings.warn(
-                f"{type(self).__name__} {self.status_.value} after {self.mistakes_} mistakes on "
-                f"{self.t_} rows seen. Raise max_iter or max_time, or set tol to stop when the "
-                "mistakes no longer fall.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -137,7 +129,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         known = self.classes_[np.minimum(labels, len(self.classes_) - 1)] == y
         if not known.all():
             raise ValueError(f"y holds {y[~known][0]!s}, which is not among classes")
-        self._learn(X, labels, 1, None)
+        self._learn(X, labels, whole=False)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
         return self
@@ -149,7 +141,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _learn(self, X: Any, labels: Ids, sweeps: int, tolerance: float | None) -> None:
+    def _learn(self, X: Any, labels: Ids, *, whole: bool) -> None:
         """Sweep over the rows and keep the outcome."""
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         kernel = self._kernel(X)
@@ -158,23 +150,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             if kernel is None
             else self._kernel_learner(X, labels, outputs, kernel)
         )
-        monitor = Monitor(Limits(0.0, None, sweeps, self.max_time), self._report)
+        monitor = Monitor(self._limits(int(self.max_iter) if whole else 1), self._report)
         learner.pause = _clock(monitor)
-        patience = int(self.n_iter_no_change)
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                status = perceptron(learner, monitor, tolerance=tolerance, patience=patience)
+                status = self._teach(learner, monitor, whole=whole)
             except OutOfTimeError:
                 status = Status.TIME_LIMIT
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
         self.status_ = status
-        self.converged_ = status is Status.SEPARATED
+        self.converged_ = status.converged
         self.n_iter_ = monitor.iterations
         self.history_ = tuple(monitor.history)
         self.mistakes_ += learner.mistakes
         self.t_ = learner.seen
         self._keep(learner, count_rows(X))
+
+    def _limits(self, sweeps: int) -> Limits:
+        return Limits(0.0, None, sweeps, self.max_time)
 
     def _report(self, progress: Progress) -> bool:
         return self.callback is not None and self.callback(progress) is True
@@ -194,7 +188,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def _linear_learner(self, X: Any, labels: Ids, outputs: int) -> LinearLearner:
         weights, second = getattr(self, "_weights", (None, None))
         order = np.arange(labels.size)
-        return LinearLearner(
+        return self._forms[0](
             X, labels, outputs, self._rule(X), weights=weights, second=second,
             **self._sweeper(order),
         )  # fmt: skip
@@ -206,7 +200,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         rows = X
         if hasattr(self, "_coefficients"):
             before = self._coefficients
-            rows = _stack(self.support_vectors_, X)
+            rows = stack_rows(self.support_vectors_, X)
             coefficients, second = (
                 np.concatenate([old, new])
                 for old, new in zip(before, (coefficients, second), strict=True)
@@ -220,7 +214,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             budget=memory_budget(None),
             precision="float64",
         )
-        return KernelLearner(
+        return self._forms[1](
             data, labels, outputs, self._rule(X), coefficients=coefficients, second=second,
             **self._sweeper(np.arange(count - count_rows(X), count)),
         )  # fmt: skip
@@ -263,26 +257,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         used = learner.coefficients.any(axis=1) | learner.second.any(axis=1)
         support = np.flatnonzero(used)
         self.support_ = (support[support >= old] - old).astype(np.int32)
-        self.support_vectors_ = _take(learner.data.X, support)
+        self.support_vectors_ = take(learner.data.X, support)
         self.dual_coef_ = np.ascontiguousarray(chosen[support].T)
         self.intercept_ = self.dual_coef_.sum(axis=1) * self._constant() ** 2
         self._coefficients = learner.coefficients[support], learner.second[support]
 
     def _constant(self) -> float:
         return 1.0 if self.fit_intercept else 0.0
-
-    def _check_bound(self) -> None:
-        if self.mistake_bound and len(self.classes_) > 2:
-            raise ValueError(
-                f"mistake_bound=True needs two classes, found {len(self.classes_)}; "
-                "fit one class against the rest"
-            )
-
-    def _bound(self, X: Any, labels: Ids) -> float:
-        kernel, constant = self._kernel(X), self._constant()
-        signs = np.where(labels == 1, 1.0, -1.0)
-        found = homogeneous_margin(X, kernel, signs, constant, thread_count(self.n_jobs))
-        return found.mistake_bound
 
     # --- prediction ------------------------------------------------------------------------------
 
@@ -341,11 +322,17 @@ def _clock(monitor: Monitor) -> Any:
     return pause
 
 
-def _take(X: Any, ids: Ids) -> Any:
+def nothing() -> None:
+    """Do nothing between parts of the work."""
+
+
+def take(X: Any, ids: Ids) -> Any:
+    """Return some rows of an array, a matrix or a list."""
     return X[ids] if hasattr(X, "shape") else [X[i] for i in ids]
 
 
-def _stack(above: Any, below: Any) -> Any:
+def stack_rows(above: Any, below: Any) -> Any:
+    """Return the rows of both, one below the other."""
     if not hasattr(below, "shape"):
         return [*above, *below]
     if is_sparse(above) or is_sparse(below):

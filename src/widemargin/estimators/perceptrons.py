@@ -7,13 +7,14 @@ import numpy as np
 from ..backends.cpu import is_sparse
 from ..backends.cpu.online import LinearLearner, Rule, RuleKind
 from ..kernels import Kernel, Linear
-from .online import Learner, OnlineClassifier
+from .mistake_driven import MistakeDriven
+from .online import Learner
 from .validation import check_choice, check_flag, check_number
 
 __all__ = ["PassiveAggressiveClassifier", "Perceptron", "Winnow"]
 
 
-class Perceptron(OnlineClassifier):
+class Perceptron(MistakeDriven):
     """Rosenblatt's perceptron: learn from mistakes alone.
 
     Prefer it as the simplest and cheapest of all linear classifiers, or to learn from a stream. It
@@ -145,7 +146,7 @@ class Perceptron(OnlineClassifier):
             self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
 
 
-class PassiveAggressiveClassifier(OnlineClassifier):
+class PassiveAggressiveClassifier(MistakeDriven):
     """Passive-aggressive learning: every row gets the margin one by the smallest move that does.
 
     Prefer it to `Perceptron` on streams, where it learns from right but unclear answers too. While
@@ -232,7 +233,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         return Rule(kind, float(self.C), constant=self._constant(), averaged=bool(self.average))
 
 
-class Winnow(OnlineClassifier):
+class Winnow(MistakeDriven):
     """Winnow: multiplicative updates, for many features of which few matter.
 
     Prefer it to `Perceptron` if most features are irrelevant: its mistakes grow with the logarithm

@@ -121,9 +121,9 @@ class _Sweeper:
         self.labels, self.outputs, self.rule = labels, outputs, rule
         self.order, self.random, self.seen = order, random, seen
         self.rows = int(order.size)
-        self.mistakes = 0
+        self.mistakes = self.moved = 0
         self.alpha = np.zeros(labels.size)
-        self.scale = np.array([1.0, 0.0])  # of the weights, and their squared norm
+        self.scale = np.array([1.0, 0.0, float(seen)])  # of the weights; squared norm; clock
         self.moves = Moves() if keep_moves else None
         self.pause: Callable[[], None] = _nothing
 
@@ -142,7 +142,8 @@ class _Sweeper:
     def _record(self, moves: int, rows: Ids) -> None:
         """Add the last call's moves to alpha and to the record; `rows` numbers its rows."""
         row, amount = rows[self._row[:moves]], self._amount[:moves].copy()
-        np.add.at(self.alpha, row, amount)
+        self.alpha[row] += amount  # no row occurs twice within a part
+        self.moved += moves
         if self.moves is not None:
             self.moves.row.append(row)
             self.moves.rival.append(self._rival[:moves].copy())
@@ -165,9 +166,19 @@ class _Sweeper:
     def _visit(self, part: Ids) -> None:
         raise NotImplementedError
 
-    def _average(self, last: Vector, second: Vector) -> Vector:
-        """Return the mean of the weights after each row seen so far."""
-        return last - second / max(1, self.seen)
+    def _total(self, last: Vector, second: Vector) -> Vector:
+        """Return the sum of the weights after each row seen so far."""
+        return last * self.scale[2] - second
+
+    @property
+    def total(self) -> Vector:
+        """The sum of the weights, or coefficients, after each row seen so far."""
+        raise NotImplementedError
+
+    @property
+    def average(self) -> Vector:
+        """The mean of the weights, or coefficients, after each row seen so far."""
+        return self.total / max(1, self.seen)
 
 
 class LinearLearner(_Sweeper):
@@ -214,10 +225,10 @@ class LinearLearner(_Sweeper):
         self._record(moves, np.arange(self.labels.size))
 
     @property
-    def average(self) -> Vector:
-        """The mean of the weights after each row seen so far."""
+    def total(self) -> Vector:
+        """The sum of the weights after each row seen so far."""
         assert self.second is not None
-        return self._average(self.weights, self.second)
+        return self._total(self.weights, self.second)
 
 
 class KernelLearner(_Sweeper):
@@ -278,17 +289,32 @@ class KernelLearner(_Sweeper):
         self._record(moves, part)
 
     def _scores(self, ids: Ids) -> Vector:
-        support = np.flatnonzero(self.coefficients.any(axis=1))
+        return self._sums(ids, self.coefficients)
+
+    def _sums(self, ids: Ids, coefficients: Vector) -> Vector:
+        """Return the outputs of some rows by any coefficients."""
+        support = np.flatnonzero(coefficients.any(axis=1))
+        result = np.zeros((ids.size, coefficients.shape[1]))
         if not support.size:
-            return np.zeros((ids.size, self.outputs))
-        weights = np.ascontiguousarray(self.coefficients[support].T)
-        sums = self.data.source.restrict(support).sums(ids, weights, whole(support.size))
-        return sums[:, 0] + self.rule.constant**2 * weights.sum(axis=1)
+            return result
+        weights = np.ascontiguousarray(coefficients[support].T)
+        source = self.data.source.restrict(support)
+        for first in range(0, ids.size, BLOCK):
+            self.pause()
+            part = slice(first, first + BLOCK)
+            result[part] = source.sums(ids[part], weights, whole(support.size))[:, 0]
+        return result + self.rule.constant**2 * weights.sum(axis=1)
+
+    def product(self, coefficients: Vector) -> Vector:
+        """Return the kernel matrix, the constant feature included, times coefficients."""
+        if self._gram is not None:
+            return self._gram @ coefficients
+        return self._sums(np.arange(self.data.rows), coefficients)
 
     @property
-    def average(self) -> Vector:
-        """The mean of the coefficients after each row seen so far."""
-        return self._average(self.coefficients, self.second)
+    def total(self) -> Vector:
+        """The sum of the coefficients after each row seen so far."""
+        return self._total(self.coefficients, self.second)
 
 
 def vote(

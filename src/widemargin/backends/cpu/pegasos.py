@@ -1,0 +1,342 @@
+"""Pegasos on the CPU: sweeps, the averaged point of a window of them, and a dual point.
+
+In the form with C = 1 / (lam n), in which all objectives of the library are stated, ::
+
+    primal  ½||w||² + C sum_i loss_i(w)
+    dual    C sum_i p_i − ½||u||²,   u = C sum_i p_i y_i x_i,   0 <= p_i <= 1
+
+and, for many classes, a share p_ij for each class j but the row's own, which pulls w_j down and the
+row's class up, with sum_j p_ij <= 1. The shares are those of passes over the rows: the margin
+errors of a row, divided by its visits.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...solution import Certificate
+from ...solvers.pegasos import PegasosMeasure
+from .linear_rows import LinearRows
+from .online import KernelLearner, LinearLearner, _Sweeper
+
+__all__ = ["CpuPegasos", "KernelPegasos", "LinearPegasos", "hinge_losses", "row_violations"]
+
+Vector = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+SMALL_SCALE = 0.5
+MOST_SHRINKING = 14.0  # logarithm of what the scale may lose before it is multiplied in
+
+
+class _Projected(_Sweeper):
+    """What both forms add to a learner: a scale that the projection may shrink towards zero."""
+
+    _size: int  # rows of a part
+    log_scale = 0.0  # logarithm of all scales that were multiplied in
+
+    def _radius(self) -> float:
+        """Return the largest norm of a row."""
+        raise NotImplementedError
+
+    def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
+        """Return weights, their second vector, and what else is in the same units."""
+        raise NotImplementedError
+
+    def _after_part(self) -> None:
+        """Multiply a small scale into the weights; the sum over time stays as it is."""
+        scale, clock = float(self.scale[0]), float(self.scale[2])
+        if scale >= SMALL_SCALE:
+            return
+        weights, second, others = self._held()
+        if second is not None:
+            second -= weights * clock
+        for values in (weights, self.alpha, *others):
+            values *= scale
+        self.log_scale += float(np.log(scale))
+        self.scale[0], self.scale[2] = 1.0, 0.0
+
+    def _parts(self, order: Ids) -> Iterator[Ids]:
+        """Cut the order so that the scale, and with it the precision of sums, survives a part.
+
+        With R the largest norm of a row, the t-th shrinks w by no more than about
+        exp(−R / (sqrt(lam) t)).
+        """
+        first, batch, last = 0, self.rule.batch, 0
+        while first < order.size:
+            last = first + self._size
+            if self.rule.project:
+                rows = MOST_SHRINKING * self.rule.rate**0.5 * self.seen / self._radius()
+                last = first + min(self._size, max(1, int(rows / batch)) * batch)
+            yield order[first:last]
+            first = last
+
+    def _visit(self, part: Ids) -> None:
+        super()._visit(part)
+        self._after_part()
+
+
+class LinearPegasos(_Projected, LinearLearner):
+    """Pegasos in the weights of the features."""
+
+    threads = 1  # of the measures
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._pulls = np.zeros((self.labels.size, self.outputs if self.outputs > 1 else 0))
+
+    @property
+    def raw(self) -> Vector:
+        """The plain sum of the margin errors, but for the scale."""
+        return self.weights
+
+    @property
+    def pulls(self) -> Vector:
+        """The part of each row in that sum, shape (rows, outputs)."""
+        if self.outputs > 1:
+            return self._pulls
+        return np.where(self.labels == 1, self.alpha, -self.alpha)[:, None]
+
+    def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
+        return self.weights, self.second, [self._pulls]
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(LinearRows(self._X, self.threads).norms().max(initial=0.0))
+
+    def _radius(self) -> float:
+        return max((self._largest + self.rule.constant**2) ** 0.5, 1e-300)
+
+    def _record(self, moves: int, rows: Ids) -> None:
+        super()._record(moves, rows)
+        if self.outputs > 1:
+            row, amount = self._row[:moves], self._amount[:moves]
+            self._pulls[row, self.labels[row]] += amount
+            self._pulls[row, self._rival[:moves]] -= amount
+
+    # --- the space of the points -----------------------------------------------------------------
+
+    def embed(self, *points: Vector) -> list[Vector]:
+        """Return points of the space of w, where only sums are formed of them."""
+        return [point.copy() for point in points]
+
+    def inner(self, a: Vector, b: Vector) -> float:
+        """Return the inner product of two points."""
+        return float(np.vdot(a, b))
+
+    def scores(self, point: Vector) -> Vector:
+        """Return the outputs of all rows, shape (rows, outputs)."""
+        rows = LinearRows(self._X, self.threads)
+        rows.pause = self.pause
+        scores = np.empty((self.outputs, rows.count))
+        for weights, output in zip(point.T, scores, strict=True):
+            bias = self.rule.constant * float(weights[-1])
+            rows.times(np.ascontiguousarray(weights[:-1]), bias, output)
+        return scores.T
+
+    def of_rows(self, pulls: Vector) -> Vector:
+        """Return the point that is such a sum over the rows."""
+        rows = LinearRows(self._X, self.threads)
+        rows.pause = self.pause
+        sums = [rows.transposed(np.ascontiguousarray(column)) for column in pulls.T]
+        last = self.rule.constant * pulls.sum(axis=0)
+        return np.vstack([np.stack(sums, axis=1), last])
+
+
+class KernelPegasos(_Projected, KernelLearner):
+    """Pegasos in the coefficients of the rows. A point of its space is (c, K c)."""
+
+    @property
+    def raw(self) -> Vector:
+        """The coefficients, but for the scale."""
+        return self.coefficients
+
+    @property
+    def pulls(self) -> Vector:
+        """The part of each row, shape (rows, outputs)."""
+        return self.coefficients
+
+    def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
+        return self.coefficients, self.second, []
+
+    def _radius(self) -> float:
+        return max((float(np.max(self.data.diagonal)) + self.rule.constant**2) ** 0.5, 1e-300)
+
+    # --- the space of the points -----------------------------------------------------------------
+
+    def embed(self, *points: Vector) -> list[Vector]:
+        """Return points with their outputs, for one computation of the kernel values."""
+        outputs = self.product(np.hstack(points))
+        return [
+            np.stack([point, output])
+            for point, output in zip(points, np.hsplit(outputs, len(points)), strict=True)
+        ]
+
+    def inner(self, a: Vector, b: Vector) -> float:
+        """Return the inner product of two points."""
+        return float(np.vdot(a[0], b[1]))
+
+    def scores(self, point: Vector) -> Vector:
+        """Return the outputs of all rows, shape (rows, outputs)."""
+        return point[1]
+
+    def of_rows(self, pulls: Vector) -> Vector:
+        """Return the point that is such a sum over the rows."""
+        return self.embed(pulls)[0]
+
+
+Learner = LinearPegasos | KernelPegasos
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Where a window of sweeps began."""
+
+    seen: int
+    total: Vector | None
+    pulls: Vector
+    place: Vector
+    log_scale: float
+
+
+class CpuPegasos:
+    """Sweeps of one learner, and what they amount to; implements ``PegasosOperations``.
+
+    Parameters
+    ----------
+    learner : LinearPegasos or KernelPegasos
+        Rows and weights, at the start.
+    averaged : bool
+        Whether the point is an average rather than the last iterate.
+    whole : bool
+        Whether the rows are the whole data, over which objectives are measured; if not, the average
+        is that over all rows ever seen.
+    """
+
+    def __init__(self, learner: Learner, *, averaged: bool, whole: bool) -> None:
+        self.learner, self.averaged, self.whole = learner, averaged, whole
+        self.rows, self.errors, self.measured = learner.rows, 0, False
+        self.cost = 1.0 / (learner.rule.rate * self.rows)
+        nothing = np.zeros_like(learner.raw)
+        (self._bound,) = learner.embed(nothing)  # u, the dual point
+        self.shares = np.zeros_like(learner.pulls)  # p, signed
+        self.point = nothing
+        self._mark = _Mark(0, nothing, self.shares, self._bound, 0.0)
+
+    def sweep(self) -> None:
+        """Visit every row once."""
+        before = self.learner.moved
+        self.learner.sweep()
+        self.errors = self.learner.moved - before
+
+    def measure(self) -> PegasosMeasure:
+        """Form the point from the sweeps since the last measure, and return where it stands."""
+        learner, mark, scale = self.learner, self._mark, float(self.learner.scale[0])
+        self.measured = True
+        self.point = self._formed()
+        place, now = learner.embed(learner.raw, self.point)
+        lost = float(np.exp(learner.log_scale - mark.log_scale))
+        visits = max(1, -(-(learner.seen - mark.seen) // self.rows))
+        self._improve(
+            scale / visits * (learner.pulls - lost * mark.pulls),
+            self.cost * scale / visits * (place - lost * mark.place),
+        )
+        pulls = learner.pulls.copy()
+        total = learner.total if self.averaged else None
+        self._mark = _Mark(learner.seen, total, pulls, place, learner.log_scale)
+        dual = self._gain(self.shares) - 0.5 * learner.inner(self._bound, self._bound)
+        return PegasosMeasure(self._primal(now), dual)
+
+    def settled(self) -> Vector:
+        """Return the point at the end; part of a pass since the last measure adds nothing."""
+        if not self.whole:
+            self.point = self._formed()
+        elif not self.measured:
+            self.measure()
+        return self.point
+
+    def _formed(self) -> Vector:
+        if self.learner.seen == self._mark.seen:
+            return self.point
+        return self._window() if self.averaged else self._last()
+
+    def _last(self) -> Vector:
+        steps = self.learner.rule.rate * self.learner.seen
+        return self.learner.raw * (float(self.learner.scale[0]) / steps)
+
+    def _window(self) -> Vector:
+        """Return the average, weighted by t, of the iterates since the last measure."""
+        seen, since = self.learner.seen, self._mark.seen
+        times = 0.5 * (seen * (seen + 1.0) - since * (since + 1.0))
+        assert self._mark.total is not None
+        return (self.learner.total - self._mark.total) / (self.learner.rule.rate * times)
+
+    def _improve(self, shares: Vector, point: Vector) -> None:
+        """Move the dual point to the best between itself and another one."""
+        learner = self.learner
+        move = point - self._bound
+        rise = self._gain(shares) - self._gain(self.shares) - learner.inner(self._bound, move)
+        bend = learner.inner(move, move)
+        step = min(1.0, max(0.0, rise / bend)) if bend > 0 else 1.0
+        self.shares = self.shares + step * (shares - self.shares)
+        self._bound = self._bound + step * move
+
+    def _gain(self, shares: Vector) -> float:
+        sides = 1 if self.learner.outputs == 1 else 2
+        return self.cost * float(np.abs(shares).sum()) / sides
+
+    def _primal(self, point: Vector) -> float:
+        losses = hinge_losses(self.learner.scores(point), self.learner.labels)
+        return 0.5 * self.learner.inner(point, point) + self.cost * float(losses.sum())
+
+    def certificate(self) -> Certificate:
+        """Return the certificate of the point, computed from it and the shares alone."""
+        learner = self.learner
+        (point,) = learner.embed(self.point)
+        bound = learner.of_rows(self.cost * self.shares)
+        scores = learner.scores(point)
+        off = row_violations(scores, learner.labels, self.shares)
+        apart = np.abs(scores - learner.scores(bound)).max(initial=0.0)
+        return Certificate(
+            primal=self._primal(point),
+            dual=self._gain(self.shares) - 0.5 * learner.inner(bound, bound),
+            violation=float(max(off.max(initial=0.0), apart)),
+            multipliers=(),
+            multiplier_range=(),
+        )
+
+
+def hinge_losses(scores: Vector, labels: Ids) -> Vector:
+    """Return max_k (f_k + [k != y]) − f_y of each row; max(0, 1 − y f) with one output."""
+    return _shortfalls(scores, labels).max(axis=1)
+
+
+def row_violations(scores: Vector, labels: Ids, shares: Vector) -> Vector:
+    """Return by how much a class with a share falls short of the largest loss of its row.
+
+    What is left of a row's shares belongs to its own class, at which nothing is lost.
+    """
+    losses = _shortfalls(scores, labels)
+    if shares.shape[1] == 1:
+        parts = np.abs(shares)
+        parts = np.hstack([1.0 - parts, parts])
+    else:
+        parts = -shares
+        own = np.arange(labels.size), labels
+        parts[own] = 1.0 + parts[own]
+    off = losses.max(axis=1, keepdims=True) - losses
+    return np.where(parts > 0, off, 0.0).max(axis=1)
+
+
+def _shortfalls(scores: Vector, labels: Ids) -> Vector:
+    """Return f_k + [k != y] − f_y; with one output the two numbers 0 and 1 − y f."""
+    if scores.shape[1] == 1:
+        short = 1.0 - np.where(labels == 1, scores[:, 0], -scores[:, 0])
+        return np.stack([np.zeros(labels.size), short], axis=1)
+    own = np.arange(labels.size), labels
+    short = scores + 1.0 - scores[own][:, None]
+    short[own] = 0.0
+    return short
