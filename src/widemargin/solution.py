@@ -29,6 +29,7 @@ class Status(Enum):
     )
     SEPARATED = "converged: a whole sweep over the rows without a mistake"
     NO_BETTER = "stopped: the mistakes of a sweep have ceased to fall"
+    SETTLED = "converged: the objective fell by less than tol in a step"
     TIME_LIMIT = "stopped at max_time before reaching tol"
     ITERATION_LIMIT = "stopped at max_iter before reaching tol"
     INTERRUPTED = "interrupted before reaching tol"
@@ -43,6 +44,7 @@ class Status(Enum):
             Status.GAP_REACHED,
             Status.STATIONARY,
             Status.SEPARATED,
+            Status.SETTLED,
         )
 
 

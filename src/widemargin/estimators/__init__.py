@@ -12,6 +12,7 @@ from .pegasos import Pegasos
 from .perceptrons import PassiveAggressiveClassifier, Perceptron, Winnow
 from .regressors import SVR, NuSVR
 from .separability import linear_separability
+from .subgradient_svc import SubgradientSVC
 
 __all__ = [
     "SVC",
@@ -31,6 +32,7 @@ __all__ = [
     "PassiveAggressiveClassifier",
     "Pegasos",
     "Perceptron",
+    "SubgradientSVC",
     "VotedPerceptron",
     "Winnow",
     "linear_separability",

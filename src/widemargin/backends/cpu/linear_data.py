@@ -12,6 +12,7 @@ from .linear_interior import CpuLinearInterior
 from .linear_machine import CpuLinearMachine, LinearPoint, magnitude
 from .linear_rows import LinearRows
 from .linear_systems import FEW_FEATURES, FEW_ROWS
+from .subgradient import CpuSubgradient
 
 __all__ = ["CpuLinearData"]
 
@@ -57,6 +58,12 @@ class CpuLinearData:
     def interior(self, problem: LinearProblem, point: LinearPoint) -> CpuLinearInterior:
         """Return the state of a machine for interior-point steps."""
         return CpuLinearInterior(self.rows, problem, point)
+
+    def subgradient(
+        self, problem: LinearProblem, point: LinearPoint | None, *, keep_weights: bool
+    ) -> CpuSubgradient:
+        """Return the state of a machine for subgradient steps."""
+        return CpuSubgradient(self.rows, problem, point, keep_weights=keep_weights)
 
     def magnitude(self, problem: LinearProblem) -> float:
         """Return the size of the sums that an objective of zero would be the difference of."""
