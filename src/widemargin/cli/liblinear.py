@@ -13,6 +13,7 @@ import typer
 from ..estimators.assemble import assemble_linear
 from ..io.atomic import open_target
 from ..io.liblinear_models import SOLVERS, read_liblinear, write_liblinear
+from . import liblinear_search
 from .dropin import cross_validated, default_model, numbered, parse, read_text, write_lines
 from .libsvm import squared_correlation
 
@@ -31,6 +32,7 @@ widemargin liblinear-train -s 2 -c 0.5 -B 1 rcv1 rcv1.model
 -B bias  a column with this value; none if negative (-1)
 -R       do not penalise the bias; needs -B 1
 -wi weight  cost of class i times weight    -v n  cross-validation    -q  quiet
+-C       search C by cross-validation, -s 0 and 2; C and p, -s 11
 """
 PREDICT_HELP = """predict of LIBLINEAR: the same options, files and closing line.
 
@@ -39,17 +41,21 @@ widemargin liblinear-predict [-b 0|1] [-q] test_file model_file output_file
 """
 TYPES = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 21), SOLVERS, strict=True))
 OPTIONS: dict[str, tuple[Any, Any]] = {
-    "s": (int, 1), "c": (float, 1.0), "p": (float, 0.1), "n": (float, 0.5), "e": (float, None),
+    "s": (int, None), "c": (float, None), "p": (float, None), "n": (float, 0.5), "e": (float, None),
     "B": (float, -1.0), "v": (int, 0), "m": (int, None),
 }  # fmt: skip
-HINTS = {"C": "`widemargin tune` searches parameters"}
+DEFAULTS = {"s": 1, "c": 1.0, "p": 0.1}
 
 
 def train(context: typer.Context) -> None:
     """Train as LIBLINEAR's train does."""
-    given = parse("train", context.args, OPTIONS, flags="qR", weighted=True, hints=HINTS)
+    given = parse("train", context.args, OPTIONS, flags="qRC", weighted=True)
     if not 1 <= len(given.files) <= 2:
         raise typer.BadParameter("train needs training_set_file and perhaps model_file")
+    begin = liblinear_search.start(given) if "C" in given.flags else None
+    for letter, value in DEFAULTS.items():
+        if given.values[letter] is None:
+            given.values[letter] = value
     kind, bias = given.values["s"], given.values["B"]
     if kind not in TYPES:
         raise typer.BadParameter(f"train: -s must be one of {', '.join(map(str, TYPES))}")
@@ -63,6 +69,9 @@ def train(context: typer.Context) -> None:
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* stopped")
+        if begin is not None:
+            liblinear_search.search(begin, given, make, X, targets)
+            return
         if given.values["v"]:
             folds = given.values["v"]
             guesses = cross_validated(make, X, targets, folds, classes=kind < 10, gram=False)

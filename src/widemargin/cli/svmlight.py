@@ -13,6 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from ..estimators import SVC, SVR, LinearSVC, LinearSVR
+from ..io.atomic import open_target
 from ..io.model_text import KernelFacts
 from ..io.svmlight import load_svmlight
 from ..io.svmlight_models import read_svmlight_model, write_svmlight_model
@@ -32,23 +33,30 @@ widemargin svmlight-learn -c 10 -t 2 -g 0.5 train.dat model
 -b 1|0   with or without threshold (1; 0 with -t 0 only)
 -t kernel  0 linear, 1 polynomial (s a.b + r)^d, 2 exp(-g |a-b|^2), 3 tanh(s a.b + r)  (0)
 -d degree (3)  -g gamma (1)  -s factor (1)  -r offset (1)  -e tolerance (0.001)
--v -q -n -m -h -# are accepted: they do not change what is learnt
+-a file  write alpha times label of each row        -v level  0 prints nothing (1)
+-q -n -m -h -f -# are accepted: they do not change what is learnt
 """
 CLASSIFY_HELP = """svm_classify of SVMlight: the same files and closing lines.
 
 \b
-widemargin svmlight-classify [-v level] example_file model_file [output_file]
+widemargin svmlight-classify [-v level] [-f 0|1] example_file model_file [output_file]
+\b
+-f 1 writes decision values (default), -f 0 both labels with their values
 """
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "z": (str, "c"), "c": (float, 0.0), "w": (float, 0.1), "j": (float, 1.0), "b": (int, 1),
     "t": (int, 0), "d": (int, 3), "g": (float, 1.0), "s": (float, 1.0), "r": (float, 1.0),
     "e": (float, 1e-3), "v": (int, 1), "q": (int, 10), "n": (int, 10), "m": (int, 40),
-    "h": (int, 100), "#": (int, 100000),
+    "h": (int, 100), "f": (int, 1), "#": (int, 100000), "a": (str, None),
 }  # fmt: skip
 HINTS = {
     "i": "inconsistent rows are left to `widemargin doctor`",
     "x": "leave-one-out: `widemargin tune` cross-validates",
+    "o": "bounds of the error: `widemargin tune` cross-validates",
+    "k": "bounds of the error: `widemargin tune` cross-validates",
+    "l": "transduction is not part of this program",
+    "y": "a fit here needs no start",
     "p": "transduction is not part of this program",
     "u": "kernels of one's own are Python objects of widemargin.kernels",
 }
@@ -87,9 +95,11 @@ def learn(context: typer.Context) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* stopped")
         estimator = _machine(values, facts, C).fit(X, y, sample_weight=weights)
-    if values["v"] > 0:
-        _report(estimator, C)
     write_svmlight_model(estimator, given.files[1] if len(given.files) == 2 else "svm_model")
+    if values["a"] is not None:
+        write_lines(values["a"], _alphas(estimator, X))
+    if values["v"] > 0:
+        print("\n".join(_report(estimator, X, y, None if values["c"] else C)))
 
 
 def default_cost(X: Any, kernel: Kernel | None) -> float:
@@ -114,16 +124,42 @@ def _machine(values: dict[str, Any], facts: KernelFacts, C: float) -> Any:
     return SVC(**settings) if classification else SVR(**settings, epsilon=values["w"])
 
 
-def _report(estimator: Any, C: float) -> None:
-    """Print what svm_learn prints, as far as it has a meaning here."""
-    print(f"Setting default regularization parameter C={C:.4f}")
-    print(f"Optimization finished (maxdiff={estimator.kkt_violation_:.5f}).")
+def _alphas(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return the coefficient of each training row."""
+    if not hasattr(estimator, "support_"):
+        raise typer.BadParameter("svm_learn: -a needs the threshold, -b 1")
+    alphas = np.zeros(X.shape[0])
+    alphas[estimator.support_] = estimator._dense_dual_coef[0]
+    return alphas
+
+
+def _report(estimator: Any, X: Any, y: NDArray[Any], default: float | None) -> list[str]:
+    """Return the lines that svm_learn prints, as far as they have a meaning here."""
+    lines = [
+        "Scanning examples...done",
+        f"Reading examples into memory...OK. ({X.shape[0]} examples read)",
+    ]
+    if default is not None:
+        lines.append(f"Setting default regularization parameter C={default:.4f}")
+    seconds = max((record.time for record in estimator.history_), default=0.0)
+    wrong = ""
+    if hasattr(estimator, "classes_"):
+        wrong = f"{int((estimator.predict(X) != y).sum())} misclassified, "
+    lines += [
+        f"Optimizing...done. ({int(np.sum(estimator.n_iter_))} iterations)",
+        f"Optimization finished ({wrong}maxdiff={estimator.kkt_violation_:.5f}).",
+        f"Runtime in cpu-seconds: {seconds:.2f}",
+    ]
     if hasattr(estimator, "support_"):
         machine = estimator.machines_[0]
         at_bound = int((machine.bounded & (machine.coefficients != 0)).sum())
-        print(f"Number of SV: {estimator.support_.size} (including {at_bound} at upper bound)")
-        print(f"Norm of weight vector: |w|={np.sqrt(machine.squared_norm):.5f}")
-    print(f"relative duality gap = {estimator.duality_gap_:g}")
+        lines += [
+            f"Number of SV: {estimator.support_.size} (including {at_bound} at upper bound)",
+            f"L1 loss: loss={float(machine.slacks.sum()):.5f}",
+            f"Norm of weight vector: |w|={np.sqrt(machine.squared_norm):.5f}",
+        ]
+    lines += [f"relative duality gap = {estimator.duality_gap_:g}", "Writing model file...done"]
+    return lines
 
 
 def classify(context: typer.Context) -> None:
@@ -138,11 +174,19 @@ def classify(context: typer.Context) -> None:
     estimator = read_svmlight_model(model, n_features=X.shape[1], task="regression")
     values = np.asarray(estimator.predict(X), dtype=np.float64)
     if given.values["f"] == 0:
-        write_lines(output, np.where(values > 0, 1.0, -1.0))
+        _write_both(output, values)
     else:
         write_lines(output, values, 8)
     if given.values["v"] > 0:
         print(_closing_lines(values, y))
+
+
+def _write_both(path: str, values: NDArray[np.float64]) -> None:
+    """Write both labels with their values, the larger first, as version 1 did."""
+    rows = ((abs(v), "+1" if v > 0 else "-1", "-1" if v > 0 else "+1") for v in values.tolist())
+    text = "".join(f"{size:.8g}:{first} {-size:.8g}:{second}\n" for size, first, second in rows)
+    with open_target(path) as file:
+        file.write(text.encode("ascii"))
 
 
 def _closing_lines(values: NDArray[np.float64], y: NDArray[np.float64]) -> str:
