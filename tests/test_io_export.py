@@ -124,6 +124,7 @@ def test_onnx_decides_the_same_for_every_kernel_and_task(kernel, task):
     estimator, X = fitted_task(kernel, task)
     assert_agrees(estimator, X, by_onnx(estimator, X), 1e-12)
     assert_agrees(estimator, X, by_onnx(estimator, X, np.float32), 1e-6)
+    assert_agrees(estimator, X, by_onnx(estimator, X, np.float32), 1e-6)
 
 
 @pytest.mark.parametrize("kernel", TEXT_KERNELS)

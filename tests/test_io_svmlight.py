@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -358,6 +359,19 @@ def test_blocks_are_the_whole(rows_per_block, block, tmp_path, monkeypatch):
     assert np.array_equal(np.concatenate([block[1] for block in blocks]), y)
     assert np.array_equal(np.concatenate([block[2] for block in blocks]), queries)
     assert [comment for block in blocks for comment in block[3]] == comments
+
+
+def test_blocks_need_memory_for_themselves_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(svmlight, "block_bytes", lambda threads: 1 << 14)
+    line = b"1 " + b" ".join(b"%d:0.25" % k for k in range(1, 41)) + b"\n"
+    path = tmp_path / "long.gz"
+    path.write_bytes(gzip.compress(line * 10_000, 1))
+    tracemalloc.start()
+    rows = sum(X.shape[0] for X, _ in iter_svmlight(path, 100, n_jobs=1))
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows == 10_000
+    assert largest < 1 << 20 < len(line) * 10_000 / 2  # most of it is what gzip needs
 
 
 def test_blocks_of_a_stream_need_their_width():
