@@ -37,6 +37,7 @@ from .io import (
     load_table,
     save,
 )
+from .selection import svm_path
 from .solution import Status
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "load_svmlight",
     "load_table",
     "save",
+    "svm_path",
     "to_sklearn",
 ]
 

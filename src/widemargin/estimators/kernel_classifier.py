@@ -75,11 +75,7 @@ class KernelClassifier(
             After Ctrl-C. If a point had been reached the estimator is fitted with it and
             ``status_`` says so; otherwise it is not fitted.
         """
-        self._check_settings()
-        X = self._rows(X, y, reset=True)
-        labels, weights = self._targets(y, sample_weight)
-        data = self._open(X, weights)
-        costs = weights * self.class_weight_[labels]
+        data, labels, costs = self._take(X, y, sample_weight)
         if self.multi_class == "joint" and len(self.classes_) > 2:
             self._fit_joint(data, labels, costs)
         else:
@@ -88,6 +84,13 @@ class KernelClassifier(
             self._calibrate(data, labels, costs)
         self._warn_or_stop()
         return self
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitData, Ids, Vector]:
+        """Return the data, class numbers, and the cost of each row as a share of C."""
+        self._check_settings()
+        X = self._rows(X, y, reset=True)
+        labels, weights = self._targets(y, sample_weight)
+        return self._open(X, weights), labels, weights * self.class_weight_[labels]
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -113,18 +116,28 @@ class KernelClassifier(
             Job(job.problem, job.segments, self._start(job.problem, pair))
             for pair, job in zip(pairs, jobs, strict=True)
         ]
-        solutions = self._solve(data, jobs)
+        self._keep_pairs(data, labels, pairs, jobs, self._solve(data, jobs))
+
+    def _keep_pairs(
+        self,
+        data: FitData,
+        labels: Ids,
+        pairs: Sequence[tuple[int, int]],
+        jobs: Sequence[Job],
+        solutions: Sequence[Solution],
+    ) -> None:
+        """Keep the machines of solved jobs; of a pair (class, -1) the second is the rest."""
         machines = [
             self._read(job.problem, solution, np.concatenate(job.segments), pair)
             for pair, job, solution in zip(pairs, jobs, solutions, strict=True)
         ]
         self.machines_ = machines
         self._keep_certificate(solutions)
-        if split is one_vs_one:
+        self._trained_by = "ovr" if pairs[0][1] < 0 else "ovo"
+        if self._trained_by == "ovo":
             self._keep_ovo(data, labels, machines)
         else:
             self._keep_ovr(data, labels, machines)
-        self._trained_by = "ovo" if split is one_vs_one else "ovr"
 
     def _support(self, labels: Ids, used: NDArray[np.bool_]) -> tuple[Ids, Ids]:
         """Return the support rows sorted by class, and where each class begins among them."""

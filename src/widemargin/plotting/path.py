@@ -69,7 +69,7 @@ class PathDisplay:
             What was drawn.
         """
         breakpoints = np.unique(np.asarray(path.C, dtype=np.float64))
-        C = _between(breakpoints)
+        C = _between(breakpoints) if breakpoints.size > 1 else _around(breakpoints)
         alphas = np.stack([np.asarray(path.alpha(c), dtype=np.float64) for c in C])
         shares = np.abs(alphas) / C[:, None]
         chosen = slice(None) if rows is None else np.asarray(rows)
@@ -126,6 +126,12 @@ class PathDisplay:
         ax.set_ylim(bottom=0.0)
         ax.set_ylabel("wrong rows, %")
         ax.legend(frameon=False)
+
+
+def _around(breakpoints: Vector) -> Vector:
+    """Return values of C on both sides of the one breakpoint, if there is one."""
+    middle = float(breakpoints[0]) if breakpoints.size else 1.0
+    return np.unique(np.append(middle * np.geomspace(0.1, 10.0, 101), breakpoints))
 
 
 def _between(breakpoints: Vector) -> Vector:

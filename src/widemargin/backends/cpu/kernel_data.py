@@ -28,7 +28,7 @@ from .sources import (
 )
 from .weights import CpuWeights
 
-__all__ = ["CpuKernelData"]
+__all__ = ["CpuKernelData", "kernel_square"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -300,6 +300,13 @@ class CpuKernelData:
             cache = RowCache(source, self.rows, int(slots))
             cache.inherit(old.cache, rows, columns, self.threads)
         return Segment(source, cache, first, first + columns.size)
+
+
+def kernel_square(data: CpuKernelData, ids: Ids) -> Vector:
+    """Return the kernel matrix of some rows in float64."""
+    square = np.empty((ids.size, _core.padded(ids.size)))
+    data.source.square_into(ids, square)
+    return square[:, : ids.size]
 
 
 def _squared_norms(X: Any, centre: Vector | None) -> Vector:
