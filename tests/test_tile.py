@@ -236,6 +236,23 @@ def test_sparse_panels_can_be_read_as_rows(instruction_set, dtype):
     np.testing.assert_array_equal(arena[:, :60], compute(panels, X, np.arange(60), dtype))
 
 
+@pytest.mark.parametrize("rows", [1, 15, 64, 150])
+@pytest.mark.parametrize("threads", [1, 2])
+@each_type
+def test_squares_are_the_rows_bit_by_bit(instruction_set, dtype, threads, rows):
+    """Half of the values are computed, the others are mirror images; nothing else is written."""
+    kernel = KERNELS["rbf"]
+    X = make_rows(kernel, (200, 7))
+    ids = np.random.default_rng(3).permutation(200)[:rows]
+    for layout in layouts(kernel):
+        panels = pack(X, ids, kernel, dtype, sparse=layout)
+        square = np.full((rows + 1, _core.padded(rows) + 64), np.nan, dtype)
+        panels.square_into(square, threads)
+        np.testing.assert_array_equal(square[:rows, :rows], compute(panels, X, ids, dtype))
+        assert np.isnan(square[rows]).all()
+        assert np.isnan(square[:, _core.padded(rows) :]).all()
+
+
 def test_sums_do_not_depend_on_which_rows_are_asked_for_together(instruction_set):
     X = make_rows(KERNELS["rbf"], (200, 5))
     panels = pack(X, np.arange(200), KERNELS["rbf"], np.float32, sparse=False)

@@ -64,6 +64,17 @@ void rows_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
 }
 
 template <class T>
+void square_into(const BoundPanels<T>& bound, Out2<T> square, int threads) {
+    const Index n = bound.panels.columns();
+    require(Index(square.shape(0)) >= n && Index(square.shape(1)) >= padded(n),
+            "the square must hold a padded row for each column");
+    std::vector<T*> out(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i) out[std::size_t(i)] = square.data() + i * Index(square.shape(1));
+    nb::gil_scoped_release release;
+    hot().of<T>().kernel_square(bound.panels, out.data(), threads);
+}
+
+template <class T>
 void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids,
                In2<double> weights, In1<Index> group_starts, Out2<double> result, int threads) {
     const ColumnSums sums{weights.data(), Index(weights.shape(0)), group_starts.data(),
@@ -124,6 +135,7 @@ void bind_typed(nb::module_& m, const char* name) {
             nb::arg("stored"), nb::arg("threads"))
         .def("rows_into", rows_into<T>, nb::arg("rows"), nb::arg("ids"),
              nb::arg("arena").noconvert(), nb::arg("slots"), nb::arg("threads"))
+        .def("square_into", square_into<T>, nb::arg("square").noconvert(), nb::arg("threads"))
         .def("sums_into", sums_into<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("weights"),
              nb::arg("group_starts"), nb::arg("result").noconvert(), nb::arg("threads"))
         .def("update", update<T>, nb::arg("rows"), nb::arg("ids"), nb::arg("moves"),

@@ -37,8 +37,8 @@ BlockResult solve_joint_block(const JointBlock<T>& problem, double tolerance, In
 
 template <class T>
 HotOf<T> table_of() {
-    return {pack_panels<T>, kernel_rows<T>, kernel_sums<T>, kernel_update<T>,    apply_rows<T>,
-            solve_block<T>, elementary<T>,  apply_joint<T>, solve_joint_block<T>};
+    return {pack_panels<T>, kernel_rows<T>, kernel_square<T>, kernel_sums<T>, kernel_update<T>,
+            apply_rows<T>,  solve_block<T>, elementary<T>,    apply_joint<T>, solve_joint_block<T>};
 }
 
 #define WM_TEXT_OF(name) #name

@@ -27,6 +27,7 @@ struct HotOf {
     void (*pack_panels)(Panels<T>&, int threads);
     void (*kernel_rows)(const Panels<T>&, const Rows&, const Index* ids, Index n, T* const* out,
                         int threads);
+    void (*kernel_square)(const Panels<T>&, T* const* square, int threads);
     void (*kernel_sums)(const Panels<T>&, const Rows&, const Index* ids, Index n, const ColumnSums&,
                         double* result, int threads);
     void (*kernel_update)(const Panels<T>&, const Rows&, const Index* ids, Index n,

@@ -85,17 +85,17 @@ class PanelWorker {
     explicit PanelWorker(const Panels<T>& panels)
         : panels(panels), functions(choose_functions<T>(panels.kernel.kind)) {}
 
-    // out[i][column + c] = k(left row i, column c of the panel), for all left rows.
+    // out[i][column + c] = k(left row i, column c of the panel), for the left rows from a group on.
     void rows(Index panel, const LeftRows<T>& left, T* const* out, Index column,
-              Scratch<T>& scratch) const {
+              Scratch<T>& scratch, Index first_group = 0) const {
         if (!panels.sparse) {
             const T* values = dense_values(panel, scratch);
-            for (Index g = 0; g < left.groups; ++g)
+            for (Index g = first_group; g < left.groups; ++g)
                 functions.dense(panels, panel, values, left, g, out + g * rows_per_tile, column);
             return;
         }
         const SparsePanel<T> packed = sparse_values(panel, scratch);
-        for (Index g = 0; g < left.groups; ++g) {
+        for (Index g = first_group; g < left.groups; ++g) {
             const Index row = g * rows_per_block<T>;
             sparse_results(panel, packed, left, g, scratch);
             scatter_rows<T>(scratch.results.data(), columns_per_sparse_panel,

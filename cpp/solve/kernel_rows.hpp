@@ -7,11 +7,16 @@
 
 namespace widemargin::WM_ISA {
 
+template <class T>
+Index left_group(const Panels<T>& panels) {
+    return panels.sparse ? rows_per_block<T> : rows_per_tile;
+}
+
 // Left rows packed together: as many as keep the packed block within about a megabyte of cache,
 // in whole tiles; a single block when features are mapped, since each map is of its own.
 template <class T>
 Index left_chunk(const Panels<T>& panels) {
-    const Index size = panels.sparse ? rows_per_block<T> : rows_per_tile;
+    const Index size = left_group(panels);
     const Index features = std::max<Index>(1, panels.source.features);
     if (panels.sparse && features > features_without_map) return size;
     const Index fit = (Index(1) << 20) / Index(sizeof(T)) / features / size * size;
@@ -38,6 +43,49 @@ void kernel_rows(const Panels<T>& panels, const Rows& rows, const Index* ids, In
     }
 }
 
+// Writes the values below the diagonal of a square to the places above it, of W destination rows.
+template <class T>
+void mirror_rows(T* const* square, Index n, Index first) {
+    constexpr Index W = lanes<T>;
+    const Index last = std::min(first + W, n);
+    Index i = std::min(first + W, n);
+    for (Index j = first; j < last; ++j)
+        for (Index below = j + 1; below < i; ++below) square[j][below] = square[below][j];
+    if (last - first == W) {
+        for (; i + W <= n; i += W) {
+            Vector<T> tile[W];
+#pragma GCC unroll 16
+            for (Index r = 0; r < W; ++r) tile[r] = load(square[i + r] + first);
+            transpose<T>(tile);
+#pragma GCC unroll 16
+            for (Index r = 0; r < W; ++r) store(square[first + r] + i, tile[r]);
+        }
+    }
+    for (; i < n; ++i)
+        for (Index j = first; j < last; ++j) square[j][i] = square[i][j];
+}
+
+// square[i][j] = k(column i, column j). The tiles below the diagonal and on it are computed, the
+// others are their mirror image, which is equal to the last bit.
+template <class T>
+void kernel_square(const Panels<T>& panels, T* const* square, int threads) {
+    const PanelWorker<T> compute(panels);
+    const Index chunk = left_chunk(panels), group = left_group(panels);
+    const Index n = panels.columns(), width = panels.width;
+    LeftRows<T> left;
+    std::vector<Scratch<T>> scratch(threads);
+    for (Index first = 0; first < n; first += chunk) {
+        const Index last = std::min(first + chunk, n);
+        left.pack(panels, panels.source, panels.chosen.data() + first, last - first);
+        parallel((last + width - 1) / width, threads, [&](Index p, int w) {
+            const Index above = std::max<Index>(0, p * width - first) / group;
+            compute.rows(p, left, square + first, p * width, scratch[w], above);
+        });
+    }
+    parallel((n + lanes<T> - 1) / lanes<T>, threads,
+             [&](Index piece, int) { mirror_rows(square, n, piece * lanes<T>); });
+}
+
 // outputs[j] += sum over the n rows ids of moves[i] k(rows[ids[i]], j), for every column j. The
 // kernel values never leave the cache.
 template <class T>
@@ -45,7 +93,7 @@ void kernel_update(const Panels<T>& panels, const Rows& rows, const Index* ids, 
                    const double* moves, double* outputs, int threads) {
     const PanelWorker<T> compute(panels);
     const Index chunk = left_chunk(panels), count = panels.panel_count();
-    const Index group = panels.sparse ? rows_per_block<T> : rows_per_tile;
+    const Index group = left_group(panels);
     LeftRows<T> left;
     std::vector<Scratch<T>> scratch(threads);
     for (Index first = 0; first < n; first += chunk) {

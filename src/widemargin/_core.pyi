@@ -162,6 +162,13 @@ class Panels32:
         ],
         threads: int,
     ) -> None: ...
+    def square_into(
+        self,
+        square: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")
+        ],
+        threads: int,
+    ) -> None: ...
     def sums_into(
         self,
         rows: Rows,
@@ -226,6 +233,13 @@ class Panels64:
         arena: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         slots: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        threads: int,
+    ) -> None: ...
+    def square_into(
+        self,
+        square: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")
         ],
         threads: int,
     ) -> None: ...

@@ -89,7 +89,7 @@ class CpuKernelData:
             kernel=self.kernel,
             dtype=dtype,
             threads=self.threads,
-            pack_limit=self.budget // 4,
+            pack_limit=self.budget // 16,
         )
 
     def _precisions(self, precision: str) -> tuple[str, ...]:
@@ -252,8 +252,25 @@ class CpuKernelData:
         ids, coefficients = np.concatenate(segments), problem.coefficients(x)
         outputs = None if machine is None else machine.outputs_of(coefficients)
         if outputs is None:
-            outputs = self.outputs_at(ids, ids, coefficients)
+            outputs = self._exact_outputs(segments, coefficients)
         return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
+
+    def _exact_outputs(self, segments: list[Ids], coefficients: Vector) -> Vector:
+        """Return K coefficients in float64.
+
+        The support vectors meet panels of all rows, which the machines of a fit share, and the sums
+        stay in registers: no row is packed for the few values that it takes part in.
+        """
+        used = np.flatnonzero(coefficients)
+        ids, moves = np.concatenate(segments)[used], coefficients[used]
+        outputs, first = np.zeros(coefficients.size), 0
+        for columns in segments:
+            source = self._source_of(columns, "float64")
+            here = outputs[first : first + columns.size]
+            for part in row_parts(used.size, columns.size, CERTIFY_VALUES):
+                source.update(ids[part], moves[part], here)
+            first += columns.size
+        return outputs
 
     def in_weights(self, problem: Problem, segments: list[Ids]) -> CpuWeights | None:
         """Return the machine stated in weights if the kernel is linear and that is faster.

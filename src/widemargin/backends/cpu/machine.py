@@ -202,11 +202,11 @@ class CpuMachine:
 
     def load_rows(self) -> bool:
         """Fetch some of the kernel rows that the moves need; say whether some are missing."""
-        if self.whole:
+        caches = [segment.cache for segment in self.view.segments if segment.cache is not None]
+        if self.whole or not caches:
             return False
         ids = np.unique(self.view.ids[self.view.row_of(self.block[self._moved()])])
-        caches = [segment.cache for segment in self.view.segments]
-        return any([cache.load_some(ids) for cache in caches if cache is not None])
+        return any([cache.load_some(ids) for cache in caches])
 
     def _moved(self) -> Ids:
         return np.flatnonzero(self.block_x != self.view.x[self.block])

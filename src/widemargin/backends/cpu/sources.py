@@ -24,6 +24,7 @@ Floats = NDArray[Any]
 SPARSE_BELOW = 0.4  # share of entries that are not zero; measured in benchmarks/tile.py
 SAMPLED_ROWS = 256
 CONVERTED_VALUES = 1 << 18  # numbers converted to float64 at once, within the cache
+SMALL_PANELS = 8  # a share of the limit so small is stored in any case: the columns of a block
 DEAR_ENTRIES = 64  # with more entries in a row, memory is faster than computing it again
 
 
@@ -128,9 +129,13 @@ class NativeSource:
     def panels(self) -> Any:
         """The packed columns."""
         if self._panels is None:
-            stored = self._packed_size() <= self.pack_limit
-            self._panels = self._pack(self.rows, self.columns, stored)
+            self._panels = self._pack(self.rows, self.columns, self._worth_storing())
         return self._panels
+
+    def _worth_storing(self) -> bool:
+        """Say whether panels fit the limit, together with those of the other columns of the fit."""
+        every, mine = self._packed_size(self.X.shape[0]), self._packed_size(self.columns.size)
+        return every <= self.pack_limit or mine <= self.pack_limit // SMALL_PANELS
 
     def _pack(self, rows: Any, columns: Ids, stored: bool) -> Any:
         make = _core.Panels32 if self.dtype == np.float32 else _core.Panels64
@@ -158,10 +163,10 @@ class NativeSource:
             self._opened[name] = self._opened[name].as_rows()
         return self._opened[name]
 
-    def _packed_size(self) -> int:
+    def _packed_size(self, columns: int) -> int:
         if not self.sparse:
-            return int(self.columns.size * self.X.shape[1] * self.dtype.itemsize)
-        return self._entries_size(self.columns.size)
+            return int(columns * self.X.shape[1] * self.dtype.itemsize)
+        return self._entries_size(columns)
 
     def _entries_size(self, rows: int) -> int:
         return int(self.share * rows * self.X.shape[1] * (self.dtype.itemsize + 4))
@@ -176,7 +181,7 @@ class NativeSource:
 
     def square_into(self, ids: Ids, square: Floats) -> None:
         """Write the kernel matrix of some rows to the first columns of a padded array."""
-        self.restrict(ids).rows_into(ids, square, np.arange(ids.size))
+        self.restrict(ids).panels.square_into(square, self.threads)
 
     def sums(self, ids: Ids, weights: Floats, group_starts: Ids) -> Floats:
         """Return weighted sums over the columns for rows of the data."""
