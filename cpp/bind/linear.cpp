@@ -133,24 +133,41 @@ Index descend_quadratic(In2<double> hessian, In1<double> gradient, In1<double> x
                                           share, sweeps);
 }
 
-double descend(const DataRows& rows, const Samples& samples, int kind, double epsilon, double l2,
-               double bias_reach, double safety, In1<double> norms, Out1<double> dual,
-               Out1<double> weights, Out1<double> bias, Out1<std::uint8_t> resting,
-               In1<Index> order) {
+std::tuple<Index, Index, double, double> descend(const DataRows& rows, const Samples& samples,
+                                                 int kind, double epsilon, double l2,
+                                                 double bias_reach, double safety,
+                                                 In1<double> norms, Out1<double> dual,
+                                                 Out1<double> weights, Out1<double> bias,
+                                                 Out1<Index> order, Index at, Index active,
+                                                 Index entries, std::uint64_t seed) {
     const auto count = std::size_t(samples.view.count);
     require(Index(count) == rows.view.count && norms.shape(0) == count && dual.shape(0) == count &&
-                resting.shape(0) == count && bias.shape(0) == 1,
+                bias.shape(0) == 1,
             "one number for each row");
+    require(0 <= at && at <= active && active <= Index(order.shape(0)), "the order is shorter");
     require_features(rows, weights.shape(0));
     const LossKind loss = loss_of(kind, epsilon, 0).kind;
-    for (std::size_t k = 0; k < order.shape(0); ++k)
+    for (Index k = 0; k < active; ++k)
         require(order.data()[k] >= 0 && order.data()[k] < Index(count), "a row is out of range");
     nb::gil_scoped_release release;
-    return hot().linear.descend(
+    DescentSweep sweep{at, active, 0, 0};
+    hot().linear.descend(
         rows.view,
         {loss, epsilon, l2, bias_reach, safety, samples.view.target, samples.view.cost,
-         norms.data(), dual.data(), weights.data(), bias.data(), resting.data()},
-        order.data(), Index(order.shape(0)));
+         norms.data(), dual.data(), weights.data(), bias.data()},
+        order.data(), sweep, entries, seed);
+    return {sweep.at, sweep.active, sweep.worst, sweep.gap};
+}
+
+std::tuple<double, double, double> judge(const Samples& samples, int kind, double epsilon,
+                                         In1<double> output, In1<double> share, int threads) {
+    const auto count = std::size_t(samples.view.count);
+    require(output.shape(0) == count && share.shape(0) == count,
+            "one output and dual variable for each row");
+    nb::gil_scoped_release release;
+    const Judgement sums = hot().linear.judge(loss_of(kind, epsilon, 0), samples.view,
+                                              output.data(), share.data(), threads);
+    return {sums.loss, sums.dual, sums.violation};
 }
 
 }  // namespace
@@ -189,7 +206,10 @@ void bind_linear(nb::module_& m) {
     m.def("descend", descend, nb::arg("rows"), nb::arg("samples"), nb::arg("kind"),
           nb::arg("epsilon"), nb::arg("l2"), nb::arg("bias_reach"), nb::arg("safety"),
           nb::arg("norms"), nb::arg("dual").noconvert(), nb::arg("weights").noconvert(),
-          nb::arg("bias").noconvert(), nb::arg("resting").noconvert(), nb::arg("order"));
+          nb::arg("bias").noconvert(), nb::arg("order").noconvert(), nb::arg("at"),
+          nb::arg("active"), nb::arg("entries"), nb::arg("seed"));
+    m.def("judge", judge, nb::arg("samples"), nb::arg("kind"), nb::arg("epsilon"),
+          nb::arg("output"), nb::arg("share"), nb::arg("threads"));
 }
 
 }  // namespace widemargin

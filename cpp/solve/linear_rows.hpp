@@ -40,6 +40,10 @@ struct DenseView {
     // Asks for a row that will be needed soon.
     void fetch(Index i) const { fetch_lines(values + i * stride, features); }
 
+    Index entries(Index) const { return features; }
+
+    void fetch_place(Index) const {}
+
     template <class Visit>
     void for_each(Index i, Visit&& visit) const {
         const T* x = values + i * stride;
@@ -61,6 +65,14 @@ struct SparseView {
             visit(Index(columns[e]), double(values[e]));
     }
 
+    Index entries(Index i) const {
+        const Index row = offset + i * step;
+        return Index(starts[row + 1]) - Index(starts[row]);
+    }
+
+    // What `fetch` reads itself.
+    void fetch_place(Index i) const { __builtin_prefetch(starts + offset + i * step); }
+
     void fetch(Index i) const {
         const Index row = offset + i * step, from = Index(starts[row]);
         fetch_lines(values + from, Index(starts[row + 1]) - from);
@@ -69,14 +81,12 @@ struct SparseView {
 
     double dot(Index i, const double* weights) const {
         const Index row = offset + i * step, end = Index(starts[row + 1]);
-        double even = 0, odd = 0;  // two sums hide half the latency of the additions
+        double sums[4] = {};  // four sums hide the latency of the additions
         Index e = Index(starts[row]);
-        for (; e + 2 <= end; e += 2) {
-            even += double(values[e]) * weights[columns[e]];
-            odd += double(values[e + 1]) * weights[columns[e + 1]];
-        }
-        if (e < end) even += double(values[e]) * weights[columns[e]];
-        return even + odd;
+        for (; e + 4 <= end; e += 4)
+            for (int k = 0; k < 4; ++k) sums[k] += double(values[e + k]) * weights[columns[e + k]];
+        for (; e < end; ++e) sums[0] += double(values[e]) * weights[columns[e]];
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
 
     void add(Index i, double factor, double* sums) const {

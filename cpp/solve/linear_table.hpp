@@ -3,6 +3,7 @@
 #include "solve/linear_cholesky.hpp"
 #include "solve/linear_descent.hpp"
 #include "solve/linear_gram.hpp"
+#include "solve/linear_judgement.hpp"
 #include "solve/linear_losses.hpp"
 #include "solve/linear_products.hpp"
 #include "solve/linear_quadratic.hpp"
@@ -10,9 +11,9 @@
 namespace widemargin::WM_ISA {
 
 inline LinearTable linear_table() {
-    return {respond,       along_ray,        times,     times_transposed,  times_curvature,
-            gram,          weighted_squares, row_norms, descend_quadratic, descend,
-            solve_positive};
+    return {respond, along_ray,        times,     times_transposed,  times_curvature,
+            gram,    weighted_squares, row_norms, descend_quadratic, descend,
+            judge,   solve_positive};
 }
 
 }  // namespace widemargin::WM_ISA

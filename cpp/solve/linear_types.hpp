@@ -61,10 +61,22 @@ struct PenalisedQuadratic {
 struct DescentProblem {
     LossKind kind;
     double epsilon, l2, bias_reach;
-    double safety;  // a row whose variable rests at its bound more safely than this is marked
+    double safety;  // a row whose variable rests at its bound more safely than this is set aside
     const double *target, *cost, *norms;
     double *dual, *weights, *bias;
-    std::uint8_t* resting;
+};
+
+// How far an epoch has come: the next place in the order and how many places are still worked on;
+// the largest violation met, and the sum of the gaps of the rows before their moves.
+struct DescentSweep {
+    Index at = 0, active = 0;
+    double worst = 0, gap = 0;
+};
+
+// Sums of losses and of minus their conjugates, and the largest violation, for given dual
+// variables.
+struct Judgement {
+    double loss = 0, dual = 0, violation = 0;
 };
 
 // The table of functions; see the headers linear_*.hpp.
@@ -84,7 +96,10 @@ struct LinearTable {
                              int threads);
     void (*row_norms)(const Rows&, const RowRange&, double* norms, int threads);
     Index (*descend_quadratic)(const PenalisedQuadratic&, double share, Index sweeps);
-    double (*descend)(const Rows&, const DescentProblem&, const Index* order, Index count);
+    void (*descend)(const Rows&, const DescentProblem&, Index* order, DescentSweep&, Index entries,
+                    std::uint64_t seed);
+    Judgement (*judge)(const LinearLoss&, const LinearSamples&, const double* output,
+                       const double* share, int threads);
     double (*solve_positive)(const double* matrix, Index size, double* right, Index count,
                              int threads);
 };

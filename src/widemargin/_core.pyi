@@ -835,11 +835,24 @@ def descend(
     dual: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    resting: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-    order: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    at: int,
+    active: int,
+    entries: int,
+    seed: int,
+) -> tuple[int, int, float, float]: ...
+def judge(
+    samples: Samples,
+    kind: int,
+    epsilon: float,
+    output: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-) -> float: ...
+    share: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> tuple[float, float, float]: ...
 
 class Learner:
     pass

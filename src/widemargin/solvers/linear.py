@@ -23,6 +23,7 @@ AIM = 0.9  # share of the tolerances to work to
 FURTHER = 0.2
 SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
 FEW_FEATURES = 1500  # so many make the matrix of a Newton step cheap
+SMALL_COST = 1.0
 SMALL_GAP = 1e-13
 ROUNDING = 1e-12
 
@@ -49,6 +50,10 @@ class LinearData(Protocol):
         """Return the state of a machine for interior-point steps."""
         ...
 
+    def reach(self, problem: LinearProblem) -> float:
+        """Return the mean cost of the rows times their mean squared norm."""
+        ...
+
     def magnitude(self, problem: LinearProblem) -> float:
         """Return the size of the sums that an objective of zero would be the difference of."""
         ...
@@ -71,17 +76,23 @@ class LinearOptions:
     solver: str = "auto"
 
 
-def choose(features: int, problem: LinearProblem, options: LinearOptions) -> str:
+def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> str:
     """Return the solver to begin with.
 
-    Dual coordinate descent ("dual") for a squared penalty alone and more than `FEW_FEATURES`
-    features, which Newton's method finishes if it becomes slow; otherwise Newton's method.
+    1. With an l1 penalty, or none, Newton's method ("newton"): the others need a squared penalty.
+    2. The solver that was asked for.
+    3. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
+       method finishes if it becomes slow.
+    4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2: a few epochs suffice then.
+    5. Otherwise Newton's method.
     """
     if problem.l1 > 0 or problem.l2 <= 0 or problem.bias_l1 > 0:
         return "newton"
     if options.solver != "auto":
         return options.solver
-    return "dual" if features > FEW_FEATURES else "newton"
+    if data.features > FEW_FEATURES:
+        return "dual"
+    return "dual" if data.reach(problem) <= SMALL_COST * problem.l2 else "newton"
 
 
 class OutOfTimeError(Exception):
@@ -136,7 +147,7 @@ def _stages(
 ) -> list[tuple[str, float]]:
     """Return the solvers to run until the certificate holds, and their share of the tolerances."""
     stages = [("newton", AIM), ("newton", FURTHER * AIM)]
-    if choose(data.features, problem, options) == "dual":
+    if choose(data, problem, options) == "dual":
         stages.insert(0, ("dual", AIM))
     if data.can_finish(problem):
         stages.append(("interior", FURTHER * AIM))

@@ -49,6 +49,7 @@ class NewtonOperations(Protocol):
     """A linear machine whose rounded problem Newton steps solve."""
 
     rows: int
+    telling_rows: int  # so many determine the coefficients roughly
     smooth: bool
     width: float
 
@@ -117,10 +118,11 @@ class DescentOperations(Protocol):
     """A linear machine whose dual variables move one at a time."""
 
     rows: int
+    active: int  # rows that are being worked on
 
     @property
-    def active(self) -> int:
-        """Rows that are being worked on."""
+    def patience(self) -> float:
+        """Passes over all rows after which another solver would have been cheaper."""
         ...
 
     @property
@@ -128,16 +130,16 @@ class DescentOperations(Protocol):
         """Coefficients and dual variables."""
         ...
 
-    def epoch(self) -> float:
-        """Visit all active rows in random order; return the largest violation met."""
+    def epoch(self) -> LinearMeasure:
+        """Visit all active rows in random order and set those aside that rest safely at bounds.
+
+        The gap is the sum over the rows of what each adds to it just before its own move, the
+        violation the largest that was met.
+        """
         ...
 
     def measure(self) -> LinearMeasure:
         """Return where the point stands, over all rows."""
-        ...
-
-    def set_aside(self) -> None:
-        """Drop rows whose variables rest safely at their bounds (shrinking)."""
         ...
 
     def take_back(self) -> bool:

@@ -33,7 +33,6 @@ FEW_STEPS, MANY_STEPS = 5, 12  # the width shrinks faster after the first, slowe
 IDLE_STEPS = 8
 MOST_STEPS = 60
 COARSE = (19, 4)  # every so-manieth row; not divisors of common periods
-COARSE_ROWS = 25000
 COARSE_GAP = 3e-3
 
 
@@ -51,7 +50,7 @@ def smoothed_newton(machine: NewtonOperations, monitor: Monitor, *, coarse: bool
     """
     if coarse:
         for step in COARSE:
-            if machine.rows >= step * COARSE_ROWS:
+            if machine.rows >= step * machine.telling_rows:
                 part = machine.coarser(step)
                 status = _solve(part, monitor, COARSE_GAP)
                 machine.start_at(part)

@@ -41,6 +41,9 @@ class Evaluation:
 
 def evaluate(data: LinearRows, problem: LinearProblem, point: LinearPoint) -> Evaluation:
     """Make the dual variables feasible and compute everything from coefficients and them alone."""
+    if point.judged is not None:
+        judged: Evaluation = point.judged
+        return judged
     d, x, costs = data.features, point.x, problem.costs
     l1, l2 = problem.penalties(d)
     free = problem.bias and l1[-1] == 0 and l2[-1] == 0
@@ -57,16 +60,18 @@ def evaluate(data: LinearRows, problem: LinearProblem, point: LinearPoint) -> Ev
     largest = float((np.abs(v[hard]) / l1[hard]).max(initial=0.0))
     if largest > 1:
         shares, v = shares / largest, v / largest
-    loss = float(costs @ problem.loss.value(outputs, problem.targets))
+    samples = _core.samples(problem.targets, costs, None)
+    loss, dual, rows_off = _core.judge(
+        samples, problem.loss.kind, problem.loss.epsilon, outputs, shares, data.threads
+    )
     rest = v - l2 * x
     off = np.where(x != 0, np.abs(rest - l1 * np.sign(x)), np.maximum(np.abs(rest) - l1, 0.0))
-    rows_off = problem.loss.violation(outputs, problem.targets, shares)[costs > 0]
     return Evaluation(
         point=LinearPoint(x, shares),
         outputs=outputs,
         primal=float(l1 @ np.abs(x) + 0.5 * (l2 * x) @ x) + problem.tilt * bias + loss,
-        dual=dual_bound(l1, l2, v, float(costs @ problem.loss.dual(shares, problem.targets))),
-        violation=max(float(off.max(initial=0.0)), float(rows_off.max(initial=0.0))),
+        dual=dual_bound(l1, l2, v, dual),
+        violation=max(float(off.max(initial=0.0)), rows_off),
     )
 
 

@@ -65,6 +65,10 @@ class CpuLinearData:
         """Return the state of a machine for subgradient steps."""
         return CpuSubgradient(self.rows, problem, point, keep_weights=keep_weights)
 
+    def reach(self, problem: LinearProblem) -> float:
+        """Return the mean cost of the rows times their mean squared norm."""
+        return float(problem.costs.mean() * self.rows.norms().mean())
+
     def magnitude(self, problem: LinearProblem) -> float:
         """Return the size of the sums that an objective of zero would be the difference of."""
         return magnitude(self.rows, problem)

@@ -1,5 +1,7 @@
 """One linear machine on the CPU: the state behind dual coordinate descent."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,12 +11,15 @@ from ...solvers.linear_operations import LinearMeasure
 from .linear_certificate import evaluate
 from .linear_machine import LinearPoint, balancing_shift
 from .linear_rows import LinearRows
+from .linear_systems import FEW_FEATURES
 
 __all__ = ["CpuLinearDescent"]
 
 Vector = NDArray[np.float64]
 
-ENTRIES_AT_ONCE = 2e7
+ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
+NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
+MOST_PASSES = 3000.0
 
 
 class CpuLinearDescent:
@@ -36,7 +41,7 @@ class CpuLinearDescent:
     def __init__(
         self, data: LinearRows, problem: LinearProblem, start: LinearPoint | None = None
     ) -> None:
-        self.data, self.problem, self.rows = data, problem, data.count
+        self.data, self.problem = data, problem
         self.free_bias = problem.bias and problem.bias_l2 == 0
         self.norms = data.norms()
         self.reach = 0.0
@@ -44,45 +49,48 @@ class CpuLinearDescent:
             typical = max(float(self.norms.mean()), 1e-300) / problem.l2
             self.reach = typical if self.free_bias else 1.0 / problem.bias_l2
         self.samples = _core.samples(problem.targets, problem.costs, None)
-        shares = np.zeros(self.rows) if start is None or start.shares is None else start.shares
+        shares = np.zeros(data.count) if start is None or start.shares is None else start.shares
         self.dual = problem.costs * shares
         self.centre = float(start.x[-1]) if start is not None and self.free_bias else 0.0
         self.weights, self.bias = np.zeros(data.features), np.zeros(1)
-        self._refresh()
-        self.resting = np.zeros(self.rows, dtype=np.uint8)
+        if self.dual.any():
+            self.weights = data.transposed(self.dual) / problem.l2
+        if problem.bias:
+            self.bias[0] = self.centre + self.reach * self._excess()
         self.order: NDArray[np.int64] = np.flatnonzero(problem.costs > 0)
-        self.safety = np.inf
-        self.random = np.random.default_rng(0)
-        self.x = np.zeros(data.features + problem.bias)
-
-    @property
-    def active(self) -> int:
-        """Rows that are being worked on."""
-        return int(self.order.size)
+        self.active = self.rows = self.order.size  # rows without a cost move nothing
+        self.safety, self.epochs = np.inf, 0
+        self.measured: LinearPoint | None = None
 
     @property
     def point(self) -> LinearPoint:
-        """Coefficients as last measured, and dual variables."""
+        """Coefficients and dual variables."""
+        return self._present() if self.measured is None else self.measured
+
+    @property
+    def patience(self) -> float:
+        """Passes over the rows after which Newton's method would have been cheaper."""
+        return NEWTON_PASSES if self.data.features <= FEW_FEATURES else MOST_PASSES
+
+    def _shares(self) -> Vector:
         costs = self.problem.costs
-        shares = np.divide(self.dual, costs, out=np.zeros(self.rows), where=costs > 0)
-        return LinearPoint(self.x.copy(), shares)
+        return np.divide(self.dual, costs, out=np.zeros(self.data.count), where=costs > 0)
+
+    def _present(self, shift: float = 0.0) -> LinearPoint:
+        bias = self.bias + shift if self.problem.bias else self.bias[:0]
+        return LinearPoint(np.concatenate([self.weights, bias]), self._shares())
 
     def _excess(self) -> float:
         return float(self.dual.sum()) - self.problem.tilt
 
-    def _refresh(self) -> None:
-        """Compute w and b from the dual variables, so that rounding does not pile up."""
-        self.weights[:] = self.data.transposed(self.dual) / self.problem.l2
-        self.bias[0] = self.centre + self.reach * self._excess() if self.problem.bias else 0.0
-
-    def epoch(self) -> float:
-        """Visit all active rows in random order; return the largest violation met."""
-        loss, worst = self.problem.loss, 0.0
-        order = self.random.permutation(self.order)
-        size = max(64, int(ENTRIES_AT_ONCE / self.data.mean_entries))
-        for first in range(0, order.size, size):
+    def epoch(self) -> LinearMeasure:
+        """Visit the active rows in random order; return what was met on the way."""
+        loss, at, worst, gap = self.problem.loss, 0, 0.0, 0.0
+        self.epochs += 1
+        self.measured = None
+        while at < self.active:
             self.data.pause()
-            met = _core.descend(
+            at, self.active, violation, part = _core.descend(
                 self.data.opened,
                 self.samples,
                 loss.kind,
@@ -94,30 +102,41 @@ class CpuLinearDescent:
                 self.dual,
                 self.weights,
                 self.bias,
-                self.resting,
-                order[first : first + size],
+                self.order,
+                at,
+                self.active,
+                ENTRIES_AT_ONCE,
+                self.epochs,
             )
-            worst = max(worst, met)
+            worst, gap = max(worst, violation), gap + part
         if self.free_bias:
             step = self.reach * self._excess()
             self.centre += step
             self.bias[0] += step
         self.safety = worst if worst > 0 else np.inf
-        return worst
+        dual = self._dual_objective()
+        return LinearMeasure(dual + gap, dual, gap, 0.0, worst, self.active)
+
+    def _dual_objective(self) -> float:
+        losses = self.problem.costs @ self.problem.loss.dual(self._shares(), self.problem.targets)
+        dual = float(losses) - 0.5 * self.problem.l2 * float(self.weights @ self.weights)
+        return (
+            dual
+            if self.free_bias or not self.reach
+            else dual - 0.5 * self.bias[0] ** 2 / self.reach
+        )
 
     def measure(self) -> LinearMeasure:
         """Return where the point stands, over all rows, with the best bias for its weights."""
-        self._refresh()
-        bias = float(self.bias[0])
-        if self.free_bias:
-            bias += self._best_shift(bias)
-        self.x = np.append(self.weights, bias) if self.problem.bias else self.weights.copy()
-        at = evaluate(self.data, self.problem, self.point)
-        curved = int(np.count_nonzero(self.dual != 0))
-        return LinearMeasure(at.primal, at.dual, at.primal - at.dual, 0.0, at.violation, curved)
+        shift = self._best_shift(float(self.bias[0])) if self.free_bias else 0.0
+        at = evaluate(self.data, self.problem, self._present(shift))
+        self.measured = replace(at.point, judged=at)
+        return LinearMeasure(
+            at.primal, at.dual, at.primal - at.dual, 0.0, at.violation, self.active
+        )
 
     def _best_shift(self, bias: float) -> float:
-        outputs, ones = np.empty(self.rows), np.ones(self.rows)
+        outputs, ones = np.empty(self.data.count), np.ones(self.data.count)
         self.data.times(self.weights, bias, outputs)
         loss = (self.problem.loss.kind, self.problem.loss.epsilon, 0.0)
 
@@ -127,15 +146,9 @@ class CpuLinearDescent:
         total = float(self.problem.costs.sum())
         return balancing_shift(along, self.problem.tilt, total, max(abs(bias), 1e-3))
 
-    def set_aside(self) -> None:
-        """Drop rows whose variables rest safely at their bounds (shrinking)."""
-        self.order = self.order[self.resting[self.order] == 0]
-
     def take_back(self) -> bool:
         """Work on all rows again; return False if none had been set aside."""
-        everything = np.flatnonzero(self.problem.costs > 0)
-        if everything.size == self.order.size:
+        if self.active == self.order.size:
             return False
-        self.order, self.safety = everything, np.inf
-        self.resting.fill(0)
+        self.active, self.safety = self.order.size, np.inf
         return True

@@ -1,6 +1,6 @@
 """One linear machine on the CPU: the state behind the Newton operations of the solvers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +22,19 @@ LINE_STEPS = 40
 BALANCE_STEPS = 80
 ROUNDING = 1e-15
 BALANCED = 1e-11
+LEAST_TELLING, TELLING = 1000, 10  # rows, and rows for each feature
 
 
 @dataclass(frozen=True)
 class LinearPoint:
-    """Coefficients, the bias last if there is one, and signed dual variables over costs."""
+    """Coefficients, the bias last if there is one, and signed dual variables over costs.
+
+    `judged` is what ``linear_certificate.evaluate`` said of exactly this point, if it was asked.
+    """
 
     x: Vector
     shares: Vector | None
+    judged: Any = field(default=None, repr=False, compare=False)
 
 
 class CpuLinearMachine:
@@ -53,6 +58,7 @@ class CpuLinearMachine:
     ) -> None:
         self.data, self.problem = data, problem
         self.rows, self.smooth = data.count, problem.loss.smooth
+        self.telling_rows = LEAST_TELLING + TELLING * data.features
         self.l1, self.l2 = problem.penalties(data.features)
         self.penalised = bool((self.l1 > 0).any())
         self.free_bias = problem.bias and self.l1[-1] == 0 and self.l2[-1] == 0

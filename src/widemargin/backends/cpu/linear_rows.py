@@ -38,6 +38,7 @@ class LinearRows:
         stored = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
         self.mean_entries = max(1.0, stored / max(1, X.shape[0]))
         self.pause: Callable[[], None] = _nothing
+        self._norms: Vector | None = None
 
     def part(self, step: int) -> "LinearRows":
         """Return every step-th of these rows."""
@@ -88,11 +89,12 @@ class LinearRows:
         return sums
 
     def norms(self) -> Vector:
-        """Return ||x_i||² of each row."""
-        norms = np.empty(self.count)
-        for part in self._cheap():
-            _core.row_norms(self.opened, *part, norms, self.threads)
-        return norms
+        """Return ||x_i||² of each row; computed once."""
+        if self._norms is None:
+            self._norms = np.empty(self.count)
+            for part in self._cheap():
+                _core.row_norms(self.opened, *part, self._norms, self.threads)
+        return self._norms
 
     def gram(self, curvature: Vector) -> Vector:
         """Return the symmetric sum of curvature_i (x_i, 1)(x_i, 1)ᵀ."""
