@@ -53,10 +53,7 @@ class CpuLinearDescent:
         self.dual = problem.costs * shares
         self.centre = float(start.x[-1]) if start is not None and self.free_bias else 0.0
         self.weights, self.bias = np.zeros(data.features), np.zeros(1)
-        if self.dual.any():
-            self.weights = data.transposed(self.dual) / problem.l2
-        if problem.bias:
-            self.bias[0] = self.centre + self.reach * self._excess()
+        self._refresh()
         self.order: NDArray[np.int64] = np.flatnonzero(problem.costs > 0)
         self.active = self.rows = self.order.size  # rows without a cost move nothing
         self.safety, self.epochs = np.inf, 0
@@ -82,6 +79,13 @@ class CpuLinearDescent:
 
     def _excess(self) -> float:
         return float(self.dual.sum()) - self.problem.tilt
+
+    def _refresh(self) -> None:
+        """Compute w and b from the dual variables."""
+        self.weights.fill(0.0)
+        if self.dual.any():
+            self.weights += self.data.transposed(self.dual) / self.problem.l2
+        self.bias[0] = self.centre + self.reach * self._excess() if self.problem.bias else 0.0
 
     def epoch(self) -> LinearMeasure:
         """Visit the active rows in random order; return what was met on the way."""

@@ -9,6 +9,7 @@ from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
 from .linear_certificate import balanced
 from .linear_descent import CpuLinearDescent
+from .linear_machine import LinearPoint
 from .linear_rows import LinearRows
 
 __all__ = ["CpuLinearStream", "StreamPoint"]
@@ -65,17 +66,23 @@ class CpuLinearStream(CpuLinearDescent):
         super()._refresh()
         self.weights += self.base
 
+    def _dual_objective(self) -> float:
+        shift = 0.5 * self.centre**2 / self.reach if self.reach and not self.free_bias else 0.0
+        before = 0.5 * self.problem.l2 * float(self.base @ self.base)
+        return super()._dual_objective() + before + shift
+
     def measure(self) -> LinearMeasure:
         """Return where the block's own problem stands, over all of its rows."""
         self._refresh()
         problem, costs = self.problem, self.problem.costs
         bias = float(self.bias[0]) if problem.bias else 0.0
-        shares = np.divide(self.dual, costs, out=np.zeros(self.rows), where=costs > 0)
+        shares = np.divide(self.dual, costs, out=np.zeros(self.data.count), where=costs > 0)
         if self.free_bias:
             bias += self._best_shift(bias)
             shares = balanced(shares, problem)
-        self.x = np.append(self.weights, bias) if problem.bias else self.weights.copy()
-        outputs = np.empty(self.rows)
+        x = np.append(self.weights, bias) if problem.bias else self.weights.copy()
+        self.measured = LinearPoint(x, shares)
+        outputs = np.empty(self.data.count)
         self.data.times(self.weights, bias, outputs)
         moved = problem.l2 * (self.weights - self.base)
         excess = float(costs @ shares) - problem.tilt if problem.bias else 0.0
@@ -91,9 +98,11 @@ class CpuLinearStream(CpuLinearDescent):
 
     def after(self, factor: float) -> StreamPoint:
         """Return what is kept of the stream now; `factor` is the cost of a row of weight one."""
+        if self.measured is None:
+            self.measure()
         return StreamPoint(
             weights=self.weights.copy(),
-            bias=float(self.x[-1]) if self.problem.bias else 0.0,
+            bias=float(self.point.x[-1]) if self.problem.bias else 0.0,
             gains=self.before.gains + self.gains / factor,
             reach=self.reach,
         )
