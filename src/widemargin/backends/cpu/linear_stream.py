@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
 from .linear_certificate import balanced
-from .linear_descent import CpuLinearDescent
+from .linear_descent import MOST_PASSES, CpuLinearDescent
 from .linear_machine import LinearPoint
 from .linear_rows import LinearRows
 
@@ -61,6 +61,11 @@ class CpuLinearStream(CpuLinearDescent):
         super().__init__(data, problem)
         self.centre = before.bias
         self._refresh()
+
+    @property
+    def patience(self) -> float:
+        """Passes over the block: no other solver goes on from here."""
+        return MOST_PASSES
 
     def _refresh(self) -> None:
         super()._refresh()
