@@ -11,7 +11,8 @@ SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
 
 SECONDS ?= 600
 
-.PHONY: help run test fuzz lint format bench bench-check data-is-given base-is-given clean
+.PHONY: help run test fuzz gpu-test lint format bench gpu-bench bench-check data-is-given \
+        base-is-given clean
 .NOTPARALLEL:  # two installations at once would spoil the environment
 
 help:  ## show this list
@@ -25,6 +26,9 @@ test: $(VENV)/.with-test  ## run every test
 
 fuzz: $(VENV)/.with-test  ## give broken files to all readers for a while: make fuzz SECONDS=600
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+gpu-test: $(VENV)/.with-test  ## run the tests that need an NVIDIA GPU (extra gpu)
+	$(BIN)/python -m pytest -q -m gpu
 
 lint: $(VENV)/.with-lint  ## check formatting, rules and types
 	$(BIN)/ruff format --check $(PYTHON_CODE)
@@ -40,6 +44,9 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
 	$(BIN)/python -m benchmarks.run --data $(DATA)
 	$(BIN)/python -m benchmarks.linear --data $(DATA)
+
+gpu-bench: data-is-given $(VENV)/.with-bench  ## time training on an NVIDIA GPU: make gpu-bench DATA=folder
+	$(BIN)/python -m benchmarks.gpu --data $(DATA)
 
 bench-check: base-is-given $(VENV)/.with-bench  ## fail if training got slower: make bench-check BASE=revision
 	$(BIN)/python -m benchmarks.check $(BASE) $(if $(DATA),--data $(DATA))

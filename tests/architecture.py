@@ -22,6 +22,7 @@ HOMES = {
     "bokeh": ("explorer",),
     "click": ("cli",),
     "cupy": ("backends.gpu",),
+    "cupyx": ("backends.gpu",),
     "dask": ("backends.cluster",),
     "distributed": ("backends.cluster",),
     "matplotlib": ("plotting",),

@@ -84,6 +84,8 @@ class SVC(KernelClassifier):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -106,6 +108,8 @@ class SVC(KernelClassifier):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -157,6 +161,7 @@ class SVC(KernelClassifier):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 
@@ -248,6 +253,8 @@ class NuSVC(KernelClassifier):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -270,6 +277,8 @@ class NuSVC(KernelClassifier):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -315,6 +324,7 @@ class NuSVC(KernelClassifier):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 

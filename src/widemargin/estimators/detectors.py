@@ -67,6 +67,8 @@ class OneClassSVM(KernelDetector):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -88,6 +90,8 @@ class OneClassSVM(KernelDetector):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -127,6 +131,7 @@ class OneClassSVM(KernelDetector):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 
@@ -220,6 +225,8 @@ class SVDD(KernelDetector):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -243,6 +250,8 @@ class SVDD(KernelDetector):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -281,6 +290,7 @@ class SVDD(KernelDetector):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 

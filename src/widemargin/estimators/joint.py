@@ -26,6 +26,11 @@ class JointMixin:
 
     def _fit_joint(self: Any, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit and keep one machine for all classes."""
+        if self.backend_ == "cuda":
+            raise ValueError(
+                "multi_class='joint' is not available with device='cuda'; "
+                "use multi_class='ovo' or 'ovr', or device='cpu'"
+            )
         line = ProgressLine(self.tol) if self.verbose else None
         try:
             solution = self._solve_joint(data, labels, costs, self._joint_start(labels), line)

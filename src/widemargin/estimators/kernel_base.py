@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..backends.cpu import CpuKernelData, Expansion, memory_budget, take_rows, thread_count
+from ..backends.choice import (
+    choose_backend,
+    open_expansion,
+    open_kernel_data,
+    to_host,
+)
+from ..backends.cpu import take_rows
 from ..kernels import Kernel
 from ..problem import Problem
 from ..reductions.jobs import Job, Schedule, run_jobs
@@ -44,7 +50,7 @@ class FitData:
     X: Any
     kernel: Kernel | None
     weights: Vector
-    rows: CpuKernelData
+    rows: Any  # CpuKernelData or GpuKernelData
 
 
 class KernelEstimator(BaseEstimator):
@@ -85,11 +91,17 @@ class KernelEstimator(BaseEstimator):
         check_choice("precision", self.precision, ("auto", "float32", "float64"))
         check_choice("solver", self.solver, ("auto", "smo", "newton"))
         check_choice("gram_columns", self.gram_columns, ("train", "support"))
+        check_choice("device", self.device, (None, "cpu", "cuda"))
         check_number("cache_size", self.cache_size, low=0, open_low=True)
         check_flag("shrinking", self.shrinking)
         check_flag("warm_start", self.warm_start)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
+    def _arrive(self, *arrays: Any) -> list[Any]:
+        """Settle which backend runs, and return rows, targets and weights on the host."""
+        self.backend_ = choose_backend(self.device, arrays[0])
+        return [to_host(values) for values in arrays]
 
     def _open(self, X: Any, weights: Vector) -> FitData:
         """Resolve the kernel and open the rows on the backend."""
@@ -97,12 +109,8 @@ class KernelEstimator(BaseEstimator):
             kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
             if kernel is None:
                 check_gram(X)
-            data = CpuKernelData(
-                X,
-                kernel,
-                threads=thread_count(self.n_jobs),
-                budget=memory_budget(self.memory_limit),
-                precision=self.precision,
+            data = open_kernel_data(
+                self.backend_, X, kernel, self.n_jobs, self.memory_limit, self.precision
             )
         return FitData(X, kernel, weights, data)
 
@@ -124,7 +132,6 @@ class KernelEstimator(BaseEstimator):
                 exact=self.solver == "newton",
                 weights=self.solver == "auto" and self.max_iter < 0,
             ),
-            threads=data.rows.threads,
             reporter=report if line is not None or self.callback is not None else None,
         )
 
@@ -203,9 +210,9 @@ class KernelEstimator(BaseEstimator):
 
     def _open_expansion(self) -> None:
         vectors = None if self.kernel_ is None else self.support_vectors_
-        self._expansion = Expansion(
-            vectors, self.kernel_, self._dense_dual_coef, self._group_starts,
-            thread_count(self.n_jobs),
+        self._expansion = open_expansion(
+            getattr(self, "backend_", "cpu"), vectors, self.kernel_, self._dense_dual_coef,
+            self._group_starts, self.n_jobs, self.memory_limit,
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
@@ -236,6 +243,7 @@ class KernelEstimator(BaseEstimator):
 
     def _prediction_rows(self, X: Any) -> Any:
         check_is_fitted(self, "support_")
+        X = to_host(X)
         if self.kernel_ is not None:
             X = self._rows(X, reset=False)
             check_signs(self.kernel_, X)

@@ -88,6 +88,7 @@ class KernelClassifier(
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitData, Ids, Vector]:
         """Return the data, class numbers, and the cost of each row as a share of C."""
         self._check_settings()
+        X, y, sample_weight = self._arrive(X, y, sample_weight)
         X = self._rows(X, y, reset=True)
         labels, weights = self._targets(y, sample_weight)
         return self._open(X, weights), labels, weights * self.class_weight_[labels]

@@ -45,6 +45,7 @@ class KernelDetector(OutlierMixin, KernelEstimator):
             The fitted estimator.
         """
         self._check_settings()
+        X, sample_weight = self._arrive(X, sample_weight)
         X = self._rows(X, reset=True)
         weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
         data = self._open(X, weights)

@@ -47,6 +47,7 @@ class _KernelRegressor(RegressorMixin, KernelEstimator):
             raise ValueError(
                 "requires y to be passed, but the target y is None: a regressor learns from targets"
             )
+        X, y, sample_weight = self._arrive(X, y, sample_weight)
         X = self._rows(X, y, reset=True)
         y = self._targets(y)
         weights = check_weights(sample_weight, y.shape[0])
@@ -161,6 +162,8 @@ class SVR(_KernelRegressor):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -180,6 +183,8 @@ class SVR(_KernelRegressor):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -220,6 +225,7 @@ class SVR(_KernelRegressor):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 
@@ -280,6 +286,8 @@ class NuSVR(_KernelRegressor):
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
         Called with a `Progress` after each outer iteration; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train and predict; None: on the GPU if X is an array there, else on the CPU.
 
     Attributes
     ----------
@@ -299,6 +307,8 @@ class NuSVR(_KernelRegressor):
         How the fit ended; the value is a sentence.
     history_ : tuple of Progress
         Time, objective, gap and active rows along the way.
+    backend_ : str
+        What ran: 'cpu' or 'cuda'.
     machines_ : list of Machine
         Each machine with its own certificate, slacks, free and bounded support vectors.
 
@@ -340,6 +350,7 @@ class NuSVR(_KernelRegressor):
         solver: str = "auto",
         gram_columns: str = "train",
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self._store(locals())
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,6 @@ from ..solvers.monitor import Limits, Monitor
 __all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
 
 Ids = NDArray[np.int64]
-
-SIDE_BY_SIDE = 3072  # machines with no more variables are solved one to a thread
 
 
 class Interrupted(KeyboardInterrupt):
@@ -38,11 +35,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to run jobs: limits, options, threads, and who hears of progress."""
+    """How to run jobs: limits, options, and who hears of progress."""
 
     limits: Limits
     options: Options
-    threads: int
     reporter: Reporter | None = None
 
 
@@ -55,8 +51,8 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
         If Ctrl-C left some job without a solution.
     """
     began, report = time.perf_counter(), _Report(schedule.reporter)
-    small = [job for job in jobs if job.problem.linear.size <= SIDE_BY_SIDE]
-    if schedule.threads == 1 or len(small) == 1:
+    small = [job for job in jobs if job.problem.linear.size <= data.side_by_side]
+    if data.at_once == 1 or len(small) == 1:
         small = []
     found = dict(
         zip(map(id, small), _side_by_side(data, small, schedule, report, began), strict=True)
@@ -73,7 +69,12 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
 def _run(
     data: KernelData, job: Job, schedule: Schedule, report: Reporter, began: float
 ) -> Solution:
-    monitor, segments = Monitor(schedule.limits, report, began), list(job.segments)
+    with data.working():
+        return _solve(data, job, schedule, Monitor(schedule.limits, report, began))
+
+
+def _solve(data: KernelData, job: Job, schedule: Schedule, monitor: Monitor) -> Solution:
+    segments = list(job.segments)
     weights = data.in_weights(job.problem, segments) if schedule.options.weights else None
     if weights is None:
         return solve_certified(data, job.problem, segments, job.start, monitor, schedule.options)
@@ -98,13 +99,13 @@ class _Report:
 
 
 def _side_by_side(
-    data: Any, jobs: Sequence[Job], schedule: Schedule, report: _Report, began: float
+    data: KernelData, jobs: Sequence[Job], schedule: Schedule, report: _Report, began: float
 ) -> list[Solution]:
     """Give each job to one thread; the interpreter lock is released in the core."""
     if not jobs:
         return []
     alone = data.on_threads(1)
-    with ThreadPoolExecutor(schedule.threads) as pool:
+    with ThreadPoolExecutor(data.at_once) as pool:
         futures = [pool.submit(_run, alone, job, schedule, report, began) for job in jobs]
         try:
             return [future.result() for future in futures]

@@ -15,7 +15,8 @@ Where this differs from them:
 2. A block on which the inner solver runs out of steps (large C, unscaled data) is finished by
    Newton steps on its free variables, so the time hardly depends on C.
 3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh.
-4. It ends: when steps no longer decrease the objective beyond rounding it says so and stops.
+4. A backend that loses time whenever it is looked at makes several rounds between two looks.
+5. It ends: when steps no longer decrease the objective beyond rounding it says so and stops.
 """
 
 from ..solution import Progress, Status
@@ -70,7 +71,15 @@ def block_smo(
             if status.converged and machine.take_back():
                 continue
             return status
-        if stall.over(now, exact) or not machine.select():
+        stuck = stall.over(now, exact)
+        if machine.ahead and not (exact or stuck):
+            step = machine.go_ahead(tolerance, INNER_SHARE, monitor.steps_left(steps))
+            monitor.iterations += step.iterations
+            exact = step.exhausted and not rough
+            if step.exhausted and rough:
+                return monitor.out_of_budget() or Status.STALLED
+            continue
+        if stuck or not machine.select():
             if machine.take_back():
                 stall = _Stall()
                 continue

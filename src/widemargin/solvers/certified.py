@@ -8,8 +8,9 @@ from here float32 values multiply only small moves, so each such correction wins
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ..problem import Problem
 from ..solution import Certificate, Solution, Status
@@ -28,6 +29,24 @@ class KernelData(Protocol):
     """Rows and kernel on some backend."""
 
     precisions: tuple[str, ...]
+
+    @property
+    def side_by_side(self) -> int:
+        """Variables up to which machines are solved beside one another."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """Machines that are solved at the same time."""
+        ...
+
+    def on_threads(self, threads: int) -> Self:
+        """Return the same data for use by that many threads."""
+        ...
+
+    def working(self) -> AbstractContextManager[None]:
+        """Surround all that one thread does with the data."""
+        ...
 
     def machine(
         self,

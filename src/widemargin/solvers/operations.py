@@ -45,8 +45,21 @@ class BlockOperations(Protocol):
         """Whether the block is all variables, so that solving it solves the problem."""
         ...
 
+    @property
+    def ahead(self) -> bool:
+        """Whether the backend gains by making several rounds at once: then `go_ahead` does."""
+        ...
+
     def measure(self) -> Measure:
         """Return violation, gap and objective over the active rows."""
+        ...
+
+    def go_ahead(self, tolerance: float, share: float, limit: int) -> BlockStep:
+        """Make rounds of `select`, `solve_block` and `apply` without a look from outside.
+
+        Each solves its block to a share of the violation. Ends when the violation is at most the
+        tolerance, after `limit` steps, or when it is time to look at the clock.
+        """
         ...
 
     def select(self) -> bool:

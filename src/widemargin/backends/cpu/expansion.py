@@ -35,6 +35,8 @@ class Expansion:
         Bounds of the groups of vectors that have sums of their own, 0 first and their number last.
     threads : int
         Threads to use.
+    pack : bool
+        Whether to prepare the vectors for the compiled core.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Expansion:
         weights: Vector,
         group_starts: NDArray[np.int64],
         threads: int,
+        pack: bool = True,
     ) -> None:
         self.vectors, self.kernel, self.threads = vectors, kernel, threads
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
@@ -55,6 +58,8 @@ class Expansion:
             return
         if spec.kind.name == "LINEAR" and self._is_worth_weights():
             self.linear = self._primal_weights()
+            return
+        if not pack:
             return
         self.source = NativeSource(
             vectors,

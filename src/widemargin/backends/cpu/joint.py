@@ -56,6 +56,8 @@ class JointMachine:
         Asked now and then in the course of long operations.
     """
 
+    ahead = False
+
     def __init__(
         self,
         source: Source,

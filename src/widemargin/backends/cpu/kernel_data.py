@@ -1,6 +1,7 @@
 """The rows of a fit and their kernel, on the CPU: what all machines of one fit share."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -42,6 +43,7 @@ LEAST_BLOCK = 8  # half kept, and of each of two groups one variable to rise and
 FLOAT64_ROWS = 1024  # with so few rows double precision costs nothing
 FLOAT32_LARGEST = 1e24  # kernel value that leaves room for costs and sums
 SHRINK_SHARE = 0.9
+SIDE_BY_SIDE = 3072  # machines with no more variables are solved one to a thread
 FEW_ROWS = 256  # that the kernel solves at once, and to rounding
 CERTIFY_VALUES = 1 << 26  # kernel values computed between two looks at the keyboard
 
@@ -213,6 +215,20 @@ class CpuKernelData:
         other.threads = threads
         other.source = self.source.on_threads(threads)
         return other
+
+    @property
+    def side_by_side(self) -> int:
+        """Variables up to which machines are solved beside one another."""
+        return SIDE_BY_SIDE
+
+    @property
+    def at_once(self) -> int:
+        """Machines that are solved at the same time."""
+        return self.threads
+
+    def working(self) -> AbstractContextManager[None]:
+        """Surround all that one thread does with the data: there is nothing to prepare."""
+        return nullcontext()
 
     def _cache(self, source: Source) -> RowCache:
         row_bytes = _core.padded(source.columns.size) * source.dtype.itemsize

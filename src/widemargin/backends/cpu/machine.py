@@ -78,6 +78,8 @@ class View:
 class CpuMachine:
     """State of one box problem; implements ``solvers.operations.BlockOperations``."""
 
+    ahead = False  # a look costs nothing here
+
     def __init__(
         self,
         problem: Problem,

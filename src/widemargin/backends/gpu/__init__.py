@@ -1,0 +1,7 @@
+"""The GPU backend: CuPy arrays, and kernels of our own that are compiled when first used."""
+
+from .device import gpu_is_usable, open_device
+from .expansion import GpuExpansion
+from .kernel_data import GpuKernelData
+
+__all__ = ["GpuExpansion", "GpuKernelData", "gpu_is_usable", "open_device"]
