@@ -54,6 +54,7 @@ ESTIMATORS: dict[str, GpuCase] = {
         lambda **kw: SVC(decision_function_shape="ovo", **kw), "classes"
     ),
     "SVC, one against the rest": GpuCase(lambda **kw: SVC(multi_class="ovr", **kw), "classes"),
+    "SVC, jointly": GpuCase(lambda **kw: SVC(multi_class="joint", **kw), "classes"),
     "NuSVC": GpuCase(lambda **kw: NuSVC(nu=0.3, decision_function_shape="ovo", **kw), "classes"),
     "SVR": GpuCase(SVR, "numbers"),
     "NuSVR": GpuCase(NuSVR, "numbers"),
@@ -85,8 +86,10 @@ def page() -> str:
         lines.append(f"| {kernel} | {' | '.join(marks)} |")
     lines += [
         "",
-        "What a GPU cannot do raises one sentence: kernels on objects such as strings, and",
-        '`multi_class="joint"`. `backend_` says what ran.',
+        "What a GPU cannot do raises one sentence: kernels on objects such as strings.",
+        "`backend_` says what ran. Of machines that learn all classes jointly the GPU computes the",
+        "kernel values, while the processor makes the steps, as it does for the Newton steps that",
+        "finish hard blocks.",
         "Linear and online machines run on the CPU.",
         "",
     ]

@@ -248,11 +248,6 @@ def test_kernels_on_objects_are_refused(gpu):
         OneClassSVM(kernel=Spectrum(2), device="cuda").fit(["abab", "baba", "aabb"])
 
 
-def test_joint_machines_are_refused(gpu):
-    with pytest.raises(ValueError, match="multi_class='joint'"):
-        SVC(multi_class="joint", device="cuda").fit(*task("classes"))
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [

@@ -6,10 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import Kernel
-from .cpu import CpuKernelData, Expansion, memory_budget, thread_count
-from .gpu import GpuExpansion, GpuKernelData, gpu_is_usable, open_device
+from .cpu import CpuJointData, CpuKernelData, Expansion, memory_budget, thread_count
+from .gpu import GpuExpansion, GpuJointData, GpuKernelData, gpu_is_usable, open_device
 
-__all__ = ["choose_backend", "is_on_gpu", "open_expansion", "open_kernel_data", "to_host"]
+__all__ = [
+    "choose_backend",
+    "is_on_gpu",
+    "open_expansion",
+    "open_joint_data",
+    "open_kernel_data",
+    "to_host",
+]
 
 CUDA_MEMORY = (2, 13)  # of DLPack: memory of the device, and managed memory
 
@@ -53,6 +60,13 @@ def open_kernel_data(
         return GpuKernelData(X, kernel, threads=threads, budget=budget, precision=precision)
     budget = memory_budget(memory_limit)
     return CpuKernelData(X, kernel, threads=threads, budget=budget, precision=precision)
+
+
+def open_joint_data(data: CpuKernelData | GpuKernelData) -> CpuJointData:
+    """Open data for the machine that learns all classes in one problem."""
+    if isinstance(data, GpuKernelData):
+        return GpuJointData(data, memory_budget(None))
+    return CpuJointData(data)
 
 
 def open_expansion(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.cpu import CpuJointData
+from ..backends.choice import open_joint_data
 from ..reductions.calibration import fold_numbers
 from ..reductions.held_out import FOLDS
 from ..reductions.machines import Machine
@@ -26,11 +26,6 @@ class JointMixin:
 
     def _fit_joint(self: Any, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit and keep one machine for all classes."""
-        if self.backend_ == "cuda":
-            raise ValueError(
-                "multi_class='joint' is not available with device='cuda'; "
-                "use multi_class='ovo' or 'ovr', or device='cpu'"
-            )
         line = ProgressLine(self.tol) if self.verbose else None
         try:
             solution = self._solve_joint(data, labels, costs, self._joint_start(labels), line)
@@ -54,7 +49,7 @@ class JointMixin:
         monitor = Monitor(schedule.limits, schedule.reporter)
         costs = float(self.C) * costs
         try:
-            return solve_joint(CpuJointData(data.rows), labels, costs, start, monitor)
+            return solve_joint(open_joint_data(data.rows), labels, costs, start, monitor)
         except FloatingPointError as overflow:
             raise ValueError(str(overflow)) from None
 

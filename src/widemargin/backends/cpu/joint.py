@@ -17,7 +17,7 @@ from ... import _core
 from ...solution import Certificate
 from ...solvers.operations import BlockStep, Measure
 from .joint_exact import UNKNOWNS, JointFinish, upper_bounds
-from .kernel_data import CERTIFY_VALUES, LEAST_BLOCK, CpuKernelData
+from .kernel_data import CERTIFY_VALUES, LEAST_BLOCK
 from .machine import whole
 from .row_cache import RowCache
 from .sources import Source, row_parts
@@ -289,9 +289,15 @@ class _Pause:
 
 
 class CpuJointData:
-    """The rows and the kernel of a fit, as ``solvers.joint.solve_joint`` wants them."""
+    """The rows and the kernel of a fit, as ``solvers.joint.solve_joint`` wants them.
 
-    def __init__(self, data: CpuKernelData) -> None:
+    Parameters
+    ----------
+    data : CpuKernelData
+        Or what has its source of kernel values, diagonal, precisions, threads and budget.
+    """
+
+    def __init__(self, data: Any) -> None:
         self.data = data
         self.precisions = data.precisions
 

@@ -3,5 +3,6 @@
 from .device import gpu_is_usable, open_device
 from .expansion import GpuExpansion
 from .kernel_data import GpuKernelData
+from .source import GpuJointData
 
-__all__ = ["GpuExpansion", "GpuKernelData", "gpu_is_usable", "open_device"]
+__all__ = ["GpuExpansion", "GpuJointData", "GpuKernelData", "gpu_is_usable", "open_device"]

@@ -19,6 +19,7 @@ Launch = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 EACH = 4  # variables of a thread of the block solver
 STEP = 32 * EACH  # a block has a multiple of this many places
 LARGEST = 8 * STEP  # MOST_WARPS of them
+FEW = 1 << 13  # variables that a few lanes to a segment look through at once
 COLUMNS = 32  # of a thread block of add_rows
 RESULT = np.dtype(
     [
@@ -179,7 +180,7 @@ class CudaRounds:
         self.blocks.reverse()
         block, previous = self.blocks
         reach, following = self.reaches
-        lanes = 8 if state.x.size < 1 << 16 else 32
+        lanes = 8 if state.x.size < FEW else 32
         threads = size // 4 * lanes
         self.launch["choose_block"](
             (threads // 128,),

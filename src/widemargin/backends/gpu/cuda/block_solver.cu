@@ -4,8 +4,9 @@
 //   the pair promises the largest decrease; the pair moves to its minimum.
 // Each thread keeps EACH variables in registers. A choice is one reduction inside each warp and one
 // over the warps' candidates, which come with all that the step must know of them, so that a step
-// costs two barriers and the reading of two rows of the block's kernel matrix. What does not depend
-// on a row is computed while it is on its way, and quotients are as exact as a choice needs.
+// costs two barriers and the reading of two rows of the block's kernel matrix. It is a chain of
+// latencies: what does not depend on a row is computed while it is on its way, quotients are as
+// exact as a choice needs, and double precision is left to the variables themselves.
 
 #define LEAST_CURVATURE 1e-12
 
@@ -17,18 +18,25 @@ typedef unsigned RealKey;
 __device__ inline REAL quotient(REAL a, REAL b) { return __fdividef(a, b); }
 #endif
 
-struct Rising {
-    RealKey key[MOST_WARPS];
-    int at[MOST_WARPS];
-    REAL diagonal[MOST_WARPS];
-    double room[MOST_WARPS];
+// What a warp tells of its best variable to rise, and of its best partner to fall.
+struct __align__(16) Riser {
+    int at;
+    REAL diagonal;
+    double room;
 };
-
+struct __align__(16) Faller {
+    int at;
+    REAL gradient, curvature;
+    double room;
+};
+struct Rising {
+    __align__(16) RealKey key[MOST_WARPS];
+    Riser best[MOST_WARPS];
+};
 struct Falling {
-    RealKey gain[MOST_WARPS], highest[MOST_WARPS];
-    int at[MOST_WARPS];
-    REAL gradient[MOST_WARPS], diagonal[MOST_WARPS], value[MOST_WARPS];
-    double room[MOST_WARPS];
+    __align__(16) RealKey gain[MOST_WARPS];
+    __align__(16) RealKey highest[MOST_WARPS];
+    Faller best[MOST_WARPS];
 };
 
 // The thread's own variables; bit e of a mask tells of variable e.
@@ -64,37 +72,53 @@ __device__ inline void load_row(const REAL* row, REAL (&values)[EACH]) {
 #endif
 }
 
+// The largest of the warps' keys and the first warp that has it; every thread reads them all.
+__device__ inline RealKey best_of(const RealKey (&keys)[MOST_WARPS], int& from) {
+    RealKey best = keys[0];
+    from = 0;
+#pragma unroll
+    for (int warp = 1; warp < MOST_WARPS; ++warp) {
+        const RealKey key = keys[warp];
+        from = key > best ? warp : from;
+        best = max(best, key);
+    }
+    return best;
+}
+
 // Each warp offers its best variable to rise.
 __device__ inline void offer(const Own& own, int g, Rising& shared) {
     const unsigned may = own.rises & own.of_group(g);
-    RealKey key = 0;
-    int best = 0;
+    REAL lowest = 0;
+    int best = -1;
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
-        const RealKey mine = may >> e & 1 ? ~ordered(own.gradient[e]) : 0;  // ordered(-gradient)
-        if (mine > key) key = mine, best = e;
+        const bool better = (may >> e & 1) && (best < 0 || own.gradient[e] < lowest);
+        lowest = better ? own.gradient[e] : lowest;
+        best = better ? e : best;
     }
+    const RealKey key = best < 0 ? 0 : ~ordered(lowest);  // of -lowest
     const RealKey top = largest(key);
-    if ((threadIdx.x & 31) == lane_of(key, top)) {
-        const int warp = threadIdx.x >> 5;
-        shared.key[warp] = top;
-        shared.at[warp] = threadIdx.x * EACH + best;
-#pragma unroll
-        for (int e = 0; e < EACH; ++e)
-            if (e == best) {
-                shared.diagonal[warp] = own.diagonal[e];
-                shared.room[warp] = own.upper[e] - own.x[e];
-            }
-    }
-}
-
-// How far the thread's gradients reach that may fall.
-__device__ inline RealKey highest_of(const Own& own, unsigned may) {
-    RealKey highest = 0;
+    if ((threadIdx.x & 31) != lane_of(key, top)) return;
+    const int warp = threadIdx.x >> 5;
+    Riser mine = {int(threadIdx.x) * EACH + best, 0, 0};
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
-        if (may >> e & 1) highest = max(highest, ordered(own.gradient[e]));
-    return largest(highest);
+        if (e == best) mine.diagonal = own.diagonal[e], mine.room = own.upper[e] - own.x[e];
+    shared.key[warp] = top;
+    shared.best[warp] = mine;
+}
+
+// How far the gradients of the warp reach that may fall.
+__device__ inline RealKey highest_of(const Own& own, unsigned may) {
+    REAL highest = 0;
+    bool some = false;
+#pragma unroll
+    for (int e = 0; e < EACH; ++e) {
+        const bool higher = (may >> e & 1) && (!some || own.gradient[e] > highest);
+        highest = higher ? own.gradient[e] : highest;
+        some = some || higher;
+    }
+    return largest(some ? ordered(highest) : RealKey(0));
 }
 
 // Each warp offers its best partner to fall while a variable of group g rises, whose kernel row is
@@ -104,44 +128,39 @@ __device__ inline void offer_partner(const Own& own, int g, REAL gradient_i, REA
     load_row(row, row_i);
     const unsigned may = own.falls & own.of_group(g);
     const RealKey highest = highest_of(own, may);
-    RealKey gain = 0;
+    REAL gain = 0, curvature = 0;
     int best = 0;
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const REAL difference = own.gradient[e] - gradient_i;
-        const REAL curvature = own.diagonal[e] + diagonal_i - 2 * row_i[e];
-        const REAL decrease = quotient(difference * difference,
-                                       fmax(curvature, REAL(LEAST_CURVATURE)));
-        const RealKey mine = (may >> e & 1) && difference > 0 ? ordered(decrease) : 0;
-        if (mine > gain) gain = mine, best = e;
+        const REAL bent = own.diagonal[e] + diagonal_i - 2 * row_i[e];
+        const REAL decrease = quotient(difference * difference, fmax(bent, REAL(LEAST_CURVATURE)));
+        const bool better = (may >> e & 1) && difference > 0 && decrease > gain;
+        gain = better ? decrease : gain;
+        curvature = better ? bent : curvature;
+        best = better ? e : best;
     }
-    const RealKey top = largest(gain);
-    if ((threadIdx.x & 31) == lane_of(gain, top)) {
-        const int warp = threadIdx.x >> 5;
-        shared.gain[warp] = top;
-        shared.highest[warp] = highest;
-        shared.at[warp] = threadIdx.x * EACH + best;
+    const RealKey key = gain > 0 ? ordered(gain) : RealKey(0), top = largest(key);
+    if ((threadIdx.x & 31) != lane_of(key, top)) return;
+    const int warp = threadIdx.x >> 5;
+    Faller mine = {int(threadIdx.x) * EACH + best, 0, curvature, 0};
 #pragma unroll
-        for (int e = 0; e < EACH; ++e)
-            if (e == best) {
-                shared.gradient[warp] = own.gradient[e];
-                shared.diagonal[warp] = own.diagonal[e];
-                shared.value[warp] = row_i[e];
-                shared.room[warp] = own.x[e] - own.lower[e];
-            }
-    }
+    for (int e = 0; e < EACH; ++e)
+        if (e == best) mine.gradient = own.gradient[e], mine.room = own.x[e] - own.lower[e];
+    shared.gain[warp] = top;
+    shared.highest[warp] = highest;
+    shared.best[warp] = mine;
 }
 
 // The group of the two whose extremes are further apart; the first if there is one group only.
 template <int GROUPS>
-__device__ inline int worst_group(const Own& own, const Rising (&rising)[GROUPS],
-                                  RealKey (&highest)[2][MOST_WARPS], int warps) {
+__device__ inline int worst_group(const Rising (&rising)[GROUPS],
+                                  RealKey (&highest)[2][MOST_WARPS]) {
     if (GROUPS == 1) return 0;
-    const int lane = threadIdx.x & 31;
     REAL reach[2] = {-1, -1};
     for (int g = 0; g < GROUPS; ++g) {
-        const RealKey rises = largest(lane < warps ? rising[g].key[lane] : RealKey(0));
-        const RealKey falls = largest(lane < warps ? highest[g][lane] : RealKey(0));
+        int from;
+        const RealKey rises = best_of(rising[g].key, from), falls = best_of(highest[g], from);
         if (rises && falls) reach[g] = value_of(falls) + value_of(rises);
     }
     return reach[1] > reach[0];
@@ -154,47 +173,49 @@ __device__ double take_steps(Own& own, const REAL* kernel, int size, REAL tolera
     __shared__ Rising rising[GROUPS];
     __shared__ Falling falling;
     __shared__ RealKey highest[2][MOST_WARPS];  // of two groups, to choose between them
-    const int lane = threadIdx.x & 31, warps = blockDim.x >> 5, first = threadIdx.x * EACH;
+    const int warp = threadIdx.x >> 5, first = threadIdx.x * EACH;
+    if (threadIdx.x < MOST_WARPS) {  // there may be fewer warps
+        for (int g = 0; g < GROUPS; ++g) rising[g].key[threadIdx.x] = highest[g][threadIdx.x] = 0;
+        falling.gain[threadIdx.x] = falling.highest[threadIdx.x] = 0;
+    }
+    __syncthreads();
     while (true) {
         for (int g = 0; g < GROUPS; ++g) {
             offer(own, g, rising[g]);
             if (GROUPS > 1) {
                 const RealKey reach = highest_of(own, own.falls & own.of_group(g));
-                if (lane == 0) highest[g][threadIdx.x >> 5] = reach;
+                if ((threadIdx.x & 31) == 0) highest[g][warp] = reach;
             }
         }
         __syncthreads();
-        const int g = worst_group<GROUPS>(own, rising, highest, warps);
-        const RealKey offered = lane < warps ? rising[g].key[lane] : RealKey(0);
-        const RealKey lowest = largest(offered);
+        const int g = worst_group<GROUPS>(rising, highest);
+        int from, with;
+        const RealKey lowest = best_of(rising[g].key, from);
         if (!lowest) return 0;
-        const int from = lane_of(offered, lowest), i = rising[g].at[from];
-        const REAL gradient_i = -value_of(lowest), diagonal_i = rising[g].diagonal[from];
-        const double room_i = rising[g].room[from];
+        const Riser riser = rising[g].best[from];
+        const int i = riser.at;
+        const REAL gradient_i = -value_of(lowest);
         REAL row_i[EACH], row_j[EACH];
-        offer_partner(own, g, gradient_i, diagonal_i, kernel + (size_t)i * size + first, row_i,
+        offer_partner(own, g, gradient_i, riser.diagonal, kernel + (size_t)i * size + first, row_i,
                       falling);
         __syncthreads();
-        const RealKey gains = lane < warps ? falling.gain[lane] : RealKey(0);
-        const RealKey gain = largest(gains);
-        const int with = lane_of(gains, gain), j = falling.at[with];
+        const RealKey gain = best_of(falling.gain, with);
+        const Faller faller = falling.best[with];
+        const int j = faller.at;
         load_row(kernel + (size_t)j * size + first, row_j);
-        const RealKey reach = largest(lane < warps ? falling.highest[lane] : RealKey(0));
+        const RealKey reach = best_of(falling.highest, from);
         const REAL violation = reach ? value_of(reach) - gradient_i : REAL(0);
         if (!(violation > tolerance) || !gain || iterations >= limit)
             return violation > 0 ? (double)violation : 0.0;
-        const double curvature = (double)diagonal_i + (double)falling.diagonal[with] -
-                                 2.0 * (double)falling.value[with];
-        if (curvature < -1e-6 * fabs((double)diagonal_i)) negative = 1;
-        const double wanted = quotient(falling.gradient[with] - gradient_i,
-                                       fmax(REAL(curvature), REAL(LEAST_CURVATURE)));
-        const double room_j = falling.room[with];
-        const double step = fmin(wanted, fmin(room_i, room_j));
+        if (faller.curvature < REAL(-1e-6) * fabs(riser.diagonal)) negative = 1;
+        const double wanted = quotient(faller.gradient - gradient_i,
+                                       fmax(faller.curvature, REAL(LEAST_CURVATURE)));
+        const double step = fmin(wanted, fmin(riser.room, faller.room));
         if (i / EACH == threadIdx.x || j / EACH == threadIdx.x) {
 #pragma unroll
             for (int e = 0; e < EACH; ++e) {
-                if (first + e == i) own.x[e] = step == room_i ? own.upper[e] : own.x[e] + step;
-                if (first + e == j) own.x[e] = step == room_j ? own.lower[e] : own.x[e] - step;
+                if (first + e == i) own.x[e] = step == riser.room ? own.upper[e] : own.x[e] + step;
+                if (first + e == j) own.x[e] = step == faller.room ? own.lower[e] : own.x[e] - step;
                 own.refresh(e);
             }
         }
