@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 from .base import Kernel, Product, Scaled, Sum
 from .functions import FunctionKernel
+from .gram import KernelTest, gram, is_kernel
 from .histograms import ChiSquared, Intersection, Laplacian
 from .native import Kind, NativeSpec
 from .products import RBF, Cosine, Linear, Polynomial, Sigmoid
+from .sigma import Reach, sigma_heuristic
 from .strings import Spectrum
 from .vectors import VectorKernel
 
@@ -22,18 +24,23 @@ __all__ = [
     "FunctionKernel",
     "Intersection",
     "Kernel",
+    "KernelTest",
     "Kind",
     "Laplacian",
     "Linear",
     "NativeSpec",
     "Polynomial",
     "Product",
+    "Reach",
     "Scaled",
     "Sigmoid",
     "Spectrum",
     "Sum",
     "VectorKernel",
     "from_name",
+    "gram",
+    "is_kernel",
+    "sigma_heuristic",
 ]
 
 
