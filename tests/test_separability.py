@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from widemargin import SVC, linear_separability
+from widemargin import SVC, LinearSVC, linear_separability, margins
 from widemargin.estimators import separability
 
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
@@ -144,3 +144,76 @@ def test_any_distinct_rows_are_separable_in_a_feature_space() -> None:
     model = SVC(C=np.inf, gamma=5.0).fit(X, y)
     assert model.score(X, y) == 1.0
     assert (np.where(y == 1, 1, -1) * model.decision_function(X)).min() > 0.99
+
+
+# --- the hard margin of linear machines ----------------------------------------------------------
+
+
+def spread_rows(
+    seed: int, rows: int, scale: np.ndarray, room: float
+) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, scale.size))
+    f = X @ rng.normal(size=scale.size)
+    keep = np.abs(f) > room
+    return X[keep] * scale, np.where(f[keep] > 0, 1, -1)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [np.ones(5), np.array([1e-6, 1, 1e3, 1e6, 1e-3])])
+def test_linear_hard_margin_is_certified_at_any_scale(storage, scale: np.ndarray) -> None:
+    X, y = spread_rows(0, 200, scale, 0.3)
+    model = LinearSVC(loss="hinge", C=float("inf")).fit(storage(X), y)
+    assert model.duality_gap_ <= 1e-5
+    found = margins(model, X, y)
+    assert found.functional.min() == pytest.approx(1.0, abs=1e-7)
+    assert found.margin >= linear_separability(X, y).margin * (1 - 1e-9)
+    # The dual point proves that no hyperplane does better.
+    shares = model.solutions_[0].shares
+    assert (shares * y >= 0).all()
+
+
+def test_linear_and_kernel_hard_margins_agree() -> None:
+    X, y = spread_rows(1, 300, np.ones(3), 0.2)
+    kernel = SVC(kernel="linear", C=float("inf"), tol=1e-8).fit(X, y)
+    linear = LinearSVC(loss="hinge", C=float("inf")).fit(X, y)
+    np.testing.assert_allclose(linear.coef_, kernel.coef_, rtol=1e-3)
+    assert margins(linear, X, y).margin == pytest.approx(kernel.margin_width_ / 2, rel=1e-5)
+
+
+def test_a_margin_that_is_small_beside_the_spread_is_found_by_both() -> None:
+    X, y = spread_rows(2, 2000, np.ones(20), 0.05)
+    for model in (SVC(kernel="linear", C=float("inf")), LinearSVC(loss="hinge", C=float("inf"))):
+        assert margins(model.fit(X, y), X, y).margin > 0.01
+
+
+@pytest.mark.parametrize("bias", [dict(), dict(fit_intercept=False), dict(penalize_intercept=True)])
+def test_linear_hard_margin_is_refused_with_a_proof(bias: dict) -> None:
+    rows = np.vstack([XOR - 0.5, [[9.0, 9.0]]])
+    weights = [1, 1, 1, 1, 0]
+    with pytest.raises(ValueError, match="with the weights in brackets, rows 0"):
+        LinearSVC(loss="hinge", C=float("inf"), **bias).fit(rows, [0, 0, 1, 1, 1], weights)
+
+
+def test_without_an_intercept_the_origin_counts() -> None:
+    X, y = [[1.0, 0.5], [2.0, 0.5], [3.0, 1.0]], [0, 0, 1]
+    hard = dict(loss="hinge", C=float("inf"))
+    assert LinearSVC(**hard).fit(X, y).score(X, y) == 1.0
+    with pytest.raises(ValueError, match="mirror images"):
+        LinearSVC(fit_intercept=False, **hard).fit([[1.0], [2.0]], [0, 1])
+    through = LinearSVC(fit_intercept=False, **hard).fit([[-2.0], [4.0]], [0, 1])
+    assert through.coef_[0, 0] == pytest.approx(0.5)
+
+
+def test_hard_margins_of_many_classes() -> None:
+    X = np.array([[0.0, 0], [0, 1], [5, 0], [5, 1], [0, 9], [1, 9]])
+    y = [0, 0, 1, 1, 2, 2]
+    for kind in ("ovo", "ovr"):
+        model = LinearSVC(loss="hinge", C=float("inf"), multi_class=kind).fit(X, y)
+        assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("settings", [dict(), dict(loss="hinge", penalty="l1")])
+def test_hard_margins_need_hinge_loss_and_a_squared_penalty(settings: dict) -> None:
+    with pytest.raises(ValueError, match="C=inf needs loss='hinge', penalty='l2'"):
+        LinearSVC(C=float("inf"), **settings).fit(XOR, [0, 1, 1, 1])

@@ -16,6 +16,7 @@ inline void fetch_lines(const T* first, Index count) {
     const char* at = reinterpret_cast<const char*>(first);
     const Index bytes = std::min(count * Index(sizeof(T)), 64 * lines_fetched);
     for (Index byte = 0; byte < bytes; byte += 64) __builtin_prefetch(at + byte);
+    if (bytes > 0) __builtin_prefetch(at + bytes - 1);  // rows begin anywhere in a line
 }
 
 // Rows whose features lie side by side; entry i of a range begins at values + i * stride.

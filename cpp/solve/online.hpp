@@ -208,7 +208,9 @@ class Teacher {
 
   private:
     void fetch_ahead(const Index* order, Index at, Index count) const {
-        if (at + rows_ahead < count) learner_.fetch(order[at + rows_ahead]);
+        if (at + rows_ahead >= count) return;
+        learner_.fetch(order[at + rows_ahead]);
+        __builtin_prefetch(p_.labels + order[at + rows_ahead]);
     }
 
     void look_at(Index i, Index first, Index before) {

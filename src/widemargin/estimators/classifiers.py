@@ -186,7 +186,7 @@ class SVC(KernelClassifier):
     ) -> Machine:
         if self._is_hard():
             names = [self.classes_[c] if c >= 0 else "the rest" for c in classes]
-            require_separated(solution, rows, names)
+            require_separated(problem, solution, rows, names)
             return read_nu_svc(problem, solution, rows, classes)
         return read_machine(problem, solution, rows, classes)
 

@@ -44,7 +44,7 @@ class LinearEstimator(BaseEstimator):
 
     def _check_settings(self) -> None:
         check_choice("penalty", self.penalty, PENALTIES)
-        check_number("C", self.C, low=0, open_low=True)
+        self._check_cost()
         if self.lam is not None:
             check_number("lam", self.lam, low=0, open_low=True)
         check_number("l1_ratio", self.l1_ratio, low=0, high=1)
@@ -60,6 +60,9 @@ class LinearEstimator(BaseEstimator):
         check_choice("solver", self.solver, SOLVERS)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
+    def _check_cost(self) -> None:
+        check_number("C", self.C, low=0, open_low=True)
 
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         return check_rows(self, X, y, reset=reset, objects=False)

@@ -1,6 +1,9 @@
 """LinearSVC."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,11 @@ from ..backends.cpu import CpuKernelData, memory_budget, thread_count
 from ..backends.cpu.joint import CpuJointData
 from ..kernels import Linear, Polynomial
 from ..losses import Hinge, Logistic, Loss, SquaredHinge
-from ..solution import JointSolution
+from ..reductions.linear import LinearJob
+from ..solution import JointSolution, LinearSolution
 from ..solvers.joint import solve_joint
-from ..solvers.monitor import Monitor
+from ..solvers.monitor import Limits, Monitor
+from .hard_linear import hard_job, hard_solution
 from .linear_classifier import LinearClassifier
 from .progress import ProgressLine
 from .validation import check_choice
@@ -27,6 +32,7 @@ LOSSES: dict[str, Loss] = {
     "squared_hinge": SquaredHinge(),
     "logistic": Logistic(),
 }
+HARD_GAP = 1e-6  # that leaves no row of a hard margin short of it by more
 JOINT_TOLERANCE = 1e-9  # violation at which a joint machine stops if its gap does not stop it
 
 
@@ -48,7 +54,8 @@ class LinearSVC(LinearClassifier):
     dual : ignored
         Accepted for compatibility: no choice between primal and dual is needed.
     C : float, default=1.0
-        Price of the losses.
+        Price of the losses. ``float("inf")`` finds the hard margin, with hinge loss and the l2
+        penalty, or refuses with a proof that the classes cannot be separated.
     lam : float, default=None
         If given, takes the place of C: the problem is then the mean loss + lam times the penalty,
         which is C = 1 / (lam n), n being the sum of the weights.
@@ -194,6 +201,37 @@ class LinearSVC(LinearClassifier):
         super()._check_settings()
         check_choice("loss", self.loss, tuple(LOSSES))
         check_joint(self)
+
+    def _is_hard(self) -> bool:
+        return self.lam is None and isinstance(self.C, Real) and float(self.C) == inf
+
+    def _check_cost(self) -> None:
+        if not self._is_hard():
+            return super()._check_cost()
+        if (self.loss, self.penalty) != ("hinge", "l2") or self.multi_class == "crammer_singer":
+            raise ValueError(
+                "C=inf needs loss='hinge', penalty='l2' and multi_class='ovr' or 'ovo', found "
+                f"{self.loss!r}, {self.penalty!r} and {self.multi_class!r}"
+            )
+        return None
+
+    def _factor(self, rows: float) -> float:
+        return 1.0 if self._is_hard() else super()._factor(rows)
+
+    def _limits(self) -> Limits:
+        limits = super()._limits()
+        return (
+            replace(limits, gap=min(limits.gap or HARD_GAP, HARD_GAP))
+            if self._is_hard()
+            else limits
+        )
+
+    def _solve(self, jobs: Sequence[LinearJob]) -> list[LinearSolution]:
+        if not self._is_hard():
+            return super()._solve(jobs)
+        jobs = [hard_job(job) for job in jobs]
+        solutions = super()._solve(jobs)
+        return [hard_solution(*pair) for pair in zip(jobs, solutions, strict=True)]
 
     def _fit_joint(self, X: Any, labels: Ids, weights: Vector) -> JointSolution:
         return fit_joint(self, X, labels, weights)

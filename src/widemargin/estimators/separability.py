@@ -24,7 +24,7 @@ from sklearn.utils import check_X_y
 from ..backends.cpu import is_sparse
 from .labels import number_labels
 
-__all__ = ["Separability", "linear_separability"]
+__all__ = ["Separability", "linear_separability", "separate"]
 
 Vector = NDArray[np.float64]
 Row = list[Fraction]
@@ -112,7 +112,11 @@ def linear_separability(X: Any, y: Any) -> Separability:
         raise ValueError(
             f"y must hold two classes, found {len(classes)}; ask for each class against the rest"
         )
-    signs = np.where(labels == 1, 1.0, -1.0)
+    return separate(X, np.where(labels == 1, 1.0, -1.0))
+
+
+def separate(X: Any, signs: Vector) -> Separability:
+    """Decide for rows of checked type and classes given as ±1."""
     scale = _column_scale(X)
     scaled = X @ sp.diags_array(1.0 / scale) if is_sparse(X) else X / scale
     w, weights = _linear_program(scaled, signs)

@@ -19,6 +19,7 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 SHOWN = 6  # rows of each class that an error names
+ROUNDING = 1e-10  # of an output, relative
 NEARLY_ALL = 1 - 1e-5  # of what the lighter class can carry: nu has been lowered
 
 
@@ -104,14 +105,21 @@ def read_nu_svc(
     return _machine(problem, solution, rows, classes, bias / scale, bound / scale, scale)
 
 
-def require_separated(solution: Solution, rows: Ids, names: Sequence[object]) -> None:
+def require_separated(
+    problem: Problem, solution: Solution, rows: Ids, names: Sequence[object]
+) -> None:
     """Require that the hulls of two classes, whose shortest connection was sought, do not meet.
 
-    The variables are convex weights of the rows of each class; where the gap leaves it open whether
-    the weighted means differ at all, they are the proof that no hyperplane separates the classes.
+    Where the connection found has one class on each side, it separates them. The variables are
+    convex weights of the rows of each class; where the gap leaves it open whether the weighted
+    means differ at all, they are the proof that no hyperplane separates the classes.
     """
     (_, first), (second, _) = solution.certificate.multiplier_range
     if second > first or not solution.status.converged:
+        return
+    outputs, positive = solution.outputs, problem.upper > 0
+    rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
+    if float(outputs[positive].min()) - float(outputs[~positive].max()) > rounding:
         return
     means = []
     for name, share in zip(names, (solution.x, -solution.x), strict=True):
