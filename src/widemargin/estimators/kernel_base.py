@@ -26,6 +26,7 @@ from ..reductions.machines import Machine
 from ..solution import Certificate, JointSolution, Progress, Solution, Status
 from ..solvers.certified import Options
 from ..solvers.monitor import Limits
+from .cost import CostMixin
 from .progress import ProgressLine
 from .validation import (
     check_choice,
@@ -53,7 +54,7 @@ class FitData:
     rows: Any  # CpuKernelData or GpuKernelData
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(CostMixin, BaseEstimator):
     """Base of the six kernel machines. Subclasses list their parameters in ``__init__``."""
 
     def _store(self, arguments: dict[str, Any]) -> None:

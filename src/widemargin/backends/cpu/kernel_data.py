@@ -75,6 +75,7 @@ class CpuKernelData:
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
         self.scratch = Scratch()
+        self.block_sizes: list[int] = []  # of the machines so far
         self._sources: dict[tuple[str, bytes], Source] = {}
         self._kept: dict[tuple[str, bytes], NDArray[Any]] = {}
         self._opened: dict[tuple[str, bytes], tuple[Source, RowCache | None]] = {}
@@ -131,6 +132,7 @@ class CpuKernelData:
             opened = self._open_segments(segments, precision)
             slots = [s.cache.owner.size for s in opened if s.cache is not None]
             block_size = min([block_size, *slots])
+        self.block_sizes.append(block_size)
         return CpuMachine(
             problem,
             ids,
@@ -243,6 +245,14 @@ class CpuKernelData:
         """Forget all kernel rows."""
         for store in (self._opened, self._kept, self._sources):
             store.clear()
+
+    def held(self) -> tuple[int, int]:
+        """Return the bytes of kernel values and of packed rows that machines of this fit share."""
+        caches = [cache for _, cache in self._opened.values() if cache is not None]
+        values = sum(cache.used * cache.width * cache.arena.itemsize for cache in caches)
+        values += sum(square.nbytes for square in self._kept.values())
+        sources = [self.source, *self._sources.values()]
+        return values, sum(s.nbytes for s in sources if isinstance(s, NativeSource))
 
     def outputs_at(
         self, ids: Ids, columns: Ids, coefficients: Vector, precision: str = "float64"

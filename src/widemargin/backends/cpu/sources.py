@@ -132,6 +132,11 @@ class NativeSource:
             self._panels = self._pack(self.rows, self.columns, self._worth_storing())
         return self._panels
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that packed columns take."""
+        return 0 if self._panels is None else int(self._panels.nbytes)
+
     def _worth_storing(self) -> bool:
         """Say whether panels fit the limit, together with those of the other columns of the fit."""
         every, mine = self._packed_size(self.X.shape[0]), self._packed_size(self.columns.size)
