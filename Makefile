@@ -42,7 +42,10 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 	$(BIN)/clang-format -i $(CPP_CODE)
 
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
+	$(BIN)/python -m benchmarks.tile
+	$(BIN)/python -m benchmarks.small
 	$(BIN)/python -m benchmarks.run --data $(DATA)
+	$(BIN)/python -m benchmarks.curves --data $(DATA)
 	$(BIN)/python -m benchmarks.linear --data $(DATA)
 
 gpu-bench: data-is-given $(VENV)/.with-bench  ## time training on an NVIDIA GPU: make gpu-bench DATA=folder
