@@ -41,6 +41,7 @@ typedef float Vector __attribute__((vector_size(bytes)));
 float result;
 void chain(long rounds) {
     Vector sum[chains] = {}, a = {}, b = {};
+    for (int c = 0; c < chains; ++c) sum[c] += float(c);  // or one chain would stand for all
     a += 0.5f;
     b += 0.25f;
     for (long i = 0; i < rounds; ++i) {
