@@ -219,7 +219,7 @@ def svm_path(
     template = SVC(
         kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, class_weight=class_weight,
         max_time=max_time, max_iter=max_iter, memory_limit=memory_limit, callback=callback,
-        verbose=verbose, n_jobs=n_jobs, precision="float64", tol=1e-6,
+        verbose=verbose, n_jobs=n_jobs, precision="float64", tol=1e-6, device="cpu",
     )  # fmt: skip
     data, labels, costs = template._take(X, y, sample_weight)
     if len(template.classes_) != 2:

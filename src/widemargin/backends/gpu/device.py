@@ -20,7 +20,14 @@ from .rounds import EACH, LARGEST, CudaRounds, Launch, State, solve_one_block
 
 __all__ = ["Device", "gpu_is_usable", "open_device"]
 
-TEXTS = ("common.cu", "maps.cu", "measure.cu", "block_solver.cu", "rounds.cu")
+TEXTS = (
+    "common.cu",
+    "maps.cu",
+    "measure.cu",
+    "pair_steps.cu",
+    "block_solver.cu",
+    "rounds.cu",
+)
 THREADS = 256
 MOST_BLOCKS = 65535  # along the second axis of a grid
 MEASURING = 264  # thread blocks that pass over all variables: two on each multiprocessor

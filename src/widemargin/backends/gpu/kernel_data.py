@@ -30,6 +30,7 @@ Vector = NDArray[np.float64]
 MATRIX_SHARE = 0.7  # of the budget, for kernel matrices
 PART_SHARE = 16  # one part of a computation takes one in so many bytes of the budget
 MOST_AT_ONCE = 1 << 29  # kernel values computed between two looks at the keyboard
+TERMS_AT_ONCE = 1 << 12  # of a sum, so that many columns are summed side by side
 AT_ONCE = 32  # machines that are solved side by side
 DIAGONAL_ROWS = 256  # of a block of which only the diagonal is used
 
@@ -175,7 +176,7 @@ class GpuKernelData:
         outputs = self.device.xp.zeros(ids.size)
         dtype = np.dtype(precision)
         moves = self.device.upload(coefficients[used], np.float64)
-        for some in row_parts(used.size, 1, self.rows_at_once(dtype, 1)):
+        for some in row_parts(used.size, 1, min(TERMS_AT_ONCE, self.rows_at_once(dtype, 1))):
             chosen = columns[used[some]]
             for part in row_parts(ids.size, 1, self.rows_at_once(dtype, chosen.size)):
                 self.add_rows(chosen, ids[part], moves[some], outputs[part], dtype)

@@ -25,7 +25,7 @@ __all__ = ["GpuMachine"]
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-FIRST_ROUNDS, MOST_ROUNDS = 8, 128
+FIRST_ROUNDS, MOST_ROUNDS = 8, 64
 SHORT, LONG = 0.02, 0.1  # seconds that a visit of the host should take
 STEPS_AHEAD = 200_000  # in all rounds of a visit: about 0.1 s
 

@@ -3,6 +3,8 @@
 
 typedef unsigned long long Key;
 #define EVERY_LANE 0xffffffffu
+#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
+#define INFINITE_REAL REAL(INFINITE)
 
 // An unsigned number that orders as the floating-point number does; 0 stands for "none".
 __device__ inline unsigned bits_of(float v) { return __float_as_uint(v); }
@@ -45,8 +47,8 @@ __device__ inline int lane_of(K key, K best) {
     return __ffs(__ballot_sync(EVERY_LANE, key == best)) - 1;
 }
 
-// A machine as `problem.py` states it; variable t belongs to row t mod rows. It lies in the memory of
-// the device, as addresses that `rounds.py` writes.
+// A machine as `problem.py` states it; variable t belongs to row t mod rows. It lies in the memory
+// of the device, as addresses that `device.py` writes.
 struct Box {
     double *outputs, *x;
     const double *linear, *lower, *upper;

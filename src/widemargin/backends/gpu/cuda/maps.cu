@@ -86,9 +86,10 @@ extern "C" __global__ void pairwise(const REAL* A, const REAL* B, REAL* result, 
         for (int at = threadIdx.x; at < 64 * 16; at += 256) {
             const int row = at >> 4, k = at & 15;
             const bool known = feature + k < features;
-            tile_a[k][row] = known && row0 + row < rows ? A[(row0 + row) * features + feature + k] : 0;
-            tile_b[k][row] =
-                known && column0 + row < columns ? B[(column0 + row) * features + feature + k] : 0;
+            const long long a = (row0 + row) * features + feature + k;
+            const long long b = (column0 + row) * features + feature + k;
+            tile_a[k][row] = known && row0 + row < rows ? A[a] : 0;
+            tile_b[k][row] = known && column0 + row < columns ? B[b] : 0;
         }
         __syncthreads();
         for (int k = 0; k < 16; ++k)

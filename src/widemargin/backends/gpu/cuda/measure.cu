@@ -2,7 +2,6 @@
 // the parts in order.
 
 #define MEASURE_THREADS 256
-#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
 __device__ inline double sum_of_block(double value) {
     __shared__ double parts[MEASURE_THREADS / 32];

@@ -1,15 +1,16 @@
-// What makes a whole round of block decomposition together with `solve_block`, so that the host need
-// not look in between: the choice of a block, its kernel matrix, and the update of all outputs.
+// What makes a whole round of block decomposition together with `solve_block`, so that the host
+// need not look in between: the choice of a block, its kernel matrix, and the update of outputs.
 
 // Chooses the next block. Half of it are the variables that came last; for the other half the
 // variables are dealt out to segments, and each segment sends the one that most should rise and the
-// one that most should fall. Unlike the worst of all, these are rarely copies of one another, and no
-// sorting is needed. `entered` says in which round a variable came.
-extern "C" __global__ void choose_block(const Box* given, const Key* reach, int groups, const int* previous,
-                                        int* block, int size, int lanes, int* entered, int round) {
+// one that most should fall. Unlike the worst of all, these are rarely copies of one another, and
+// no sorting is needed. `entered` says in which round a variable came.
+extern "C" __global__ void choose_block(const Box* given, const Key* reach, int groups,
+                                        const int* previous, int* block, int size, int lanes,
+                                        int* entered, int round) {
     const Box box = *given;
     const int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const int segments = size / 4, half = size / 2, segment = thread / lanes;
+    const int segments = size / 4, segment = thread / lanes;
     if (segment >= segments) return;  // whole warps, for 32 divides segments * lanes
     double low[2], high[2];
     for (int g = 0; g < groups; ++g) {
@@ -43,10 +44,11 @@ extern "C" __global__ void choose_block(const Box* given, const Key* reach, int 
         if (other_falls > falls) falls = other_falls, falls_at = other_falls_at;
     }
     if (thread % lanes) return;
-    block[segment] = previous[half + segment];
-    block[segment + segments] = previous[half + segments + segment];
-    block[half + segment] = rises_at;
-    block[half + segments + segment] = falls_at;
+    const int place = 4 * segment;  // so that each warp of the solver has some of every kind
+    block[place] = previous[place + 2];
+    block[place + 1] = previous[place + 3];
+    block[place + 2] = rises_at;
+    block[place + 3] = falls_at;
     if (rises_at >= 0) entered[rises_at] = round;
     if (falls_at >= 0) entered[falls_at] = round;
 }
