@@ -6,7 +6,7 @@
                  fit within 1 % of the optimum, which LinearSVC finds.
     perceptron   the same number of passes by `Perceptron` of both libraries.
 
-python -m benchmarks.online FOLDER [--sets covtype imdb news20] [--lam 1e-4] [--passes 24]
+python -m benchmarks.online FOLDER [--sets million covtype imdb news20] [--lam 1e-4] [--passes 24]
 """
 
 import argparse
@@ -50,8 +50,16 @@ def news20(folder):
     return unit_rows(svmlight([folder / "news20/news20.xz"], 62_061))
 
 
-SETS = {"covtype": covtype, "imdb": imdb, "news20": news20}
-LAMBDAS = {"covtype": (1e-4, 1e-5), "imdb": (1e-4, 4e-5)}
+def million(folder):
+    """Return a million generated rows of 30 columns; a tenth of the labels are turned round."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_000_000, 30))
+    noise = np.where(rng.random(len(X)) < 0.1, -1.0, 1.0)
+    return X, noise * np.sign(X @ rng.normal(size=30) + 0.5)
+
+
+SETS = {"million": million, "covtype": covtype, "imdb": imdb, "news20": news20}
+LAMBDAS = {"million": (1e-4, 1e-5), "covtype": (1e-4, 1e-5), "imdb": (1e-4, 4e-5)}
 
 
 def timed(fit):

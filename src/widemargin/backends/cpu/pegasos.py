@@ -88,6 +88,14 @@ class LinearPegasos(_Projected, LinearLearner):
         super().__init__(*args, **settings)
         self._pulls = np.zeros((self.labels.size, self.outputs if self.outputs > 1 else 0))
 
+    @cached_property
+    def _rows(self) -> LinearRows:
+        return LinearRows(self._X, self.threads)
+
+    @cached_property
+    def _signs(self) -> Vector:
+        return np.where(self.labels == 1, 1.0, -1.0)
+
     @property
     def raw(self) -> Vector:
         """The plain sum of the margin errors, but for the scale."""
@@ -98,14 +106,14 @@ class LinearPegasos(_Projected, LinearLearner):
         """The part of each row in that sum, shape (rows, outputs)."""
         if self.outputs > 1:
             return self._pulls
-        return np.where(self.labels == 1, self.alpha, -self.alpha)[:, None]
+        return (self.alpha * self._signs)[:, None]
 
     def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
         return self.weights, self.second, [self._pulls]
 
     @cached_property
     def _largest(self) -> float:
-        return float(LinearRows(self._X, self.threads).norms().max(initial=0.0))
+        return float(self._rows.norms().max(initial=0.0))
 
     def _radius(self) -> float:
         return max((self._largest + self.rule.constant**2) ** 0.5, 1e-300)
@@ -120,8 +128,8 @@ class LinearPegasos(_Projected, LinearLearner):
     # --- the space of the points -----------------------------------------------------------------
 
     def embed(self, *points: Vector) -> list[Vector]:
-        """Return points of the space of w, where only sums are formed of them."""
-        return [point.copy() for point in points]
+        """Return points of the space of w: the points themselves."""
+        return list(points)
 
     def inner(self, a: Vector, b: Vector) -> float:
         """Return the inner product of two points."""
@@ -129,7 +137,7 @@ class LinearPegasos(_Projected, LinearLearner):
 
     def scores(self, point: Vector) -> Vector:
         """Return the outputs of all rows, shape (rows, outputs)."""
-        rows = LinearRows(self._X, self.threads)
+        rows = self._rows
         rows.pause = self.pause
         scores = np.empty((self.outputs, rows.count))
         for weights, output in zip(point.T, scores, strict=True):
@@ -137,9 +145,13 @@ class LinearPegasos(_Projected, LinearLearner):
             rows.times(np.ascontiguousarray(weights[:-1]), bias, output)
         return scores.T
 
+    def apart(self, a: Vector, b: Vector) -> float:
+        """Return how far two points differ, in units of weights."""
+        return float(np.abs(a - b).max(initial=0.0))
+
     def of_rows(self, pulls: Vector) -> Vector:
         """Return the point that is such a sum over the rows."""
-        rows = LinearRows(self._X, self.threads)
+        rows = self._rows
         rows.pause = self.pause
         sums = [rows.transposed(np.ascontiguousarray(column)) for column in pulls.T]
         last = self.rule.constant * pulls.sum(axis=0)
@@ -183,6 +195,10 @@ class KernelPegasos(_Projected, KernelLearner):
         """Return the outputs of all rows, shape (rows, outputs)."""
         return point[1]
 
+    def apart(self, a: Vector, b: Vector) -> float:
+        """Return how far two points differ, in units of outputs."""
+        return float(np.abs(a[1] - b[1]).max(initial=0.0))
+
     def of_rows(self, pulls: Vector) -> Vector:
         """Return the point that is such a sum over the rows."""
         return self.embed(pulls)[0]
@@ -191,9 +207,9 @@ class KernelPegasos(_Projected, KernelLearner):
 Learner = LinearPegasos | KernelPegasos
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Mark:
-    """Where a window of sweeps began."""
+    """Where a window of sweeps began. Its arrays are written over when the next one begins."""
 
     seen: int
     total: Vector | None
@@ -220,11 +236,14 @@ class CpuPegasos:
         self.learner, self.averaged, self.whole = learner, averaged, whole
         self.rows, self.errors, self.measured = learner.rows, 0, False
         self.cost = 1.0 / (learner.rule.rate * self.rows)
-        nothing = np.zeros_like(learner.raw)
-        (self._bound,) = learner.embed(nothing)  # u, the dual point
+        self.point = np.zeros_like(learner.raw)
+        (place,) = learner.embed(self.point)
+        self._bound = np.zeros_like(place)  # u, the dual point
+        self._squared = 0.0  # its length
         self.shares = np.zeros_like(learner.pulls)  # p, signed
-        self.point = nothing
-        self._mark = _Mark(0, nothing, self.shares, self._bound, 0.0)
+        self._mark = _Mark(
+            0, self.point.copy(), self.shares.copy(), np.zeros_like(place), learner.log_scale
+        )
 
     def sweep(self) -> None:
         """Visit every row once."""
@@ -240,15 +259,19 @@ class CpuPegasos:
         place, now = learner.embed(learner.raw, self.point)
         lost = float(np.exp(learner.log_scale - mark.log_scale))
         visits = max(1, -(-(learner.seen - mark.seen) // self.rows))
-        self._improve(
-            scale / visits * (learner.pulls - lost * mark.pulls),
-            self.cost * scale / visits * (place - lost * mark.place),
-        )
-        pulls = learner.pulls.copy()
-        total = learner.total if self.averaged else None
-        self._mark = _Mark(learner.seen, total, pulls, place, learner.log_scale)
-        dual = self._gain(self.shares) - 0.5 * learner.inner(self._bound, self._bound)
-        return PegasosMeasure(self._primal(now), dual)
+        pulls = learner.pulls
+        for then, value, factor in (
+            (mark.pulls, pulls, scale / visits), (mark.place, place, self.cost * scale / visits)
+        ):  # fmt: skip
+            then *= -lost
+            then += value
+            then *= factor
+        self._improve(mark.pulls, mark.place)
+        np.copyto(mark.pulls, pulls)
+        np.copyto(mark.place, place)
+        mark.seen, mark.log_scale = learner.seen, learner.log_scale
+        dual = self._gain(self.shares) - 0.5 * self._squared
+        return PegasosMeasure(self._primal(now, learner.scores(now)), dual)
 
     def settled(self) -> Vector:
         """Return the point at the end; part of a pass since the last measure adds nothing."""
@@ -271,39 +294,44 @@ class CpuPegasos:
         """Return the average, weighted by t, of the iterates since the last measure."""
         seen, since = self.learner.seen, self._mark.seen
         times = 0.5 * (seen * (seen + 1.0) - since * (since + 1.0))
-        assert self._mark.total is not None
-        return (self.learner.total - self._mark.total) / (self.learner.rule.rate * times)
+        before, total = self._mark.total, self.learner.total
+        assert before is not None
+        self._mark.total = total
+        np.subtract(total, before, out=before)
+        before /= self.learner.rule.rate * times
+        return before
 
     def _improve(self, shares: Vector, point: Vector) -> None:
-        """Move the dual point to the best between itself and another one."""
-        learner = self.learner
-        move = point - self._bound
-        rise = self._gain(shares) - self._gain(self.shares) - learner.inner(self._bound, move)
-        bend = learner.inner(move, move)
+        """Move the dual point to the best between itself and another one, which is used up."""
+        learner, own = self.learner, self._squared
+        both, other = learner.inner(self._bound, point), learner.inner(point, point)
+        rise = self._gain(shares) - self._gain(self.shares) - both + own
+        bend = other - 2.0 * both + own
         step = min(1.0, max(0.0, rise / bend)) if bend > 0 else 1.0
-        self.shares = self.shares + step * (shares - self.shares)
-        self._bound = self._bound + step * move
+        for mine, theirs in ((self.shares, shares), (self._bound, point)):
+            theirs *= step
+            mine *= 1.0 - step
+            mine += theirs
+        self._squared = learner.inner(self._bound, self._bound)
 
     def _gain(self, shares: Vector) -> float:
         sides = 1 if self.learner.outputs == 1 else 2
         return self.cost * float(np.abs(shares).sum()) / sides
 
-    def _primal(self, point: Vector) -> float:
-        losses = hinge_losses(self.learner.scores(point), self.learner.labels)
+    def _primal(self, point: Vector, scores: Vector) -> float:
+        losses = hinge_losses(scores, self.learner.labels)
         return 0.5 * self.learner.inner(point, point) + self.cost * float(losses.sum())
 
     def certificate(self) -> Certificate:
         """Return the certificate of the point, computed from it and the shares alone."""
         learner = self.learner
         (point,) = learner.embed(self.point)
-        bound = learner.of_rows(self.cost * self.shares)
-        scores = learner.scores(point)
+        bound, scores = learner.of_rows(self.cost * self.shares), learner.scores(point)
         off = row_violations(scores, learner.labels, self.shares)
-        apart = np.abs(scores - learner.scores(bound)).max(initial=0.0)
         return Certificate(
-            primal=self._primal(point),
+            primal=self._primal(point, scores),
             dual=self._gain(self.shares) - 0.5 * learner.inner(bound, bound),
-            violation=float(max(off.max(initial=0.0), apart)),
+            violation=max(float(off.max(initial=0.0)), learner.apart(point, bound)),
             multipliers=(),
             multiplier_range=(),
         )
@@ -311,7 +339,9 @@ class CpuPegasos:
 
 def hinge_losses(scores: Vector, labels: Ids) -> Vector:
     """Return max_k (f_k + [k != y]) − f_y of each row; max(0, 1 − y f) with one output."""
-    return _shortfalls(scores, labels).max(axis=1)
+    if scores.shape[1] == 1:
+        return np.asarray(np.maximum(_shortfall(scores[:, 0], labels), 0.0))
+    return np.asarray(_shortfalls(scores, labels).max(axis=1))
 
 
 def row_violations(scores: Vector, labels: Ids, shares: Vector) -> Vector:
@@ -319,23 +349,24 @@ def row_violations(scores: Vector, labels: Ids, shares: Vector) -> Vector:
 
     What is left of a row's shares belongs to its own class, at which nothing is lost.
     """
-    losses = _shortfalls(scores, labels)
-    if shares.shape[1] == 1:
-        parts = np.abs(shares)
-        parts = np.hstack([1.0 - parts, parts])
-    else:
-        parts = -shares
-        own = np.arange(labels.size), labels
-        parts[own] = 1.0 + parts[own]
+    if scores.shape[1] == 1:
+        short, share = _shortfall(scores[:, 0], labels), np.abs(shares[:, 0])
+        rising = np.where(share < 1.0, np.maximum(short, 0.0), 0.0)
+        return rising + np.where(share > 0.0, np.maximum(-short, 0.0), 0.0)
+    losses, parts = _shortfalls(scores, labels), -shares
+    own = np.arange(labels.size), labels
+    parts[own] = 1.0 + parts[own]
     off = losses.max(axis=1, keepdims=True) - losses
-    return np.where(parts > 0, off, 0.0).max(axis=1)
+    return np.asarray(np.where(parts > 0, off, 0.0).max(axis=1))
+
+
+def _shortfall(f: Vector, labels: Ids) -> Vector:
+    """Return 1 − y f."""
+    return 1.0 - f * (2.0 * labels - 1.0)
 
 
 def _shortfalls(scores: Vector, labels: Ids) -> Vector:
-    """Return f_k + [k != y] − f_y; with one output the two numbers 0 and 1 − y f."""
-    if scores.shape[1] == 1:
-        short = 1.0 - np.where(labels == 1, scores[:, 0], -scores[:, 0])
-        return np.stack([np.zeros(labels.size), short], axis=1)
+    """Return f_k + [k != y] − f_y."""
     own = np.arange(labels.size), labels
     short = scores + 1.0 - scores[own][:, None]
     short[own] = 0.0

@@ -124,6 +124,7 @@ class CpuSubgradient:
     def measure(self) -> float:
         """Ascend with the dual variables by an epoch; return the best dual objective so far."""
         self._times(self.x, self.outputs)  # rounding does not pile up
+        self.ascent.take_back()
         self.ascent.epoch()
         now = self.ascent.measure()
         if now.dual > self.bound:
