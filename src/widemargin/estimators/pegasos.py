@@ -60,7 +60,7 @@ class Pegasos(KernelForm):
     gap_tol : float, default=0.01
         The fit ends when (primal − dual) / primal objective is at most this.
     average : bool, default=True
-        Whether the result is the average of the iterates of the last passes, weighted by t; with
+        Whether the result is the average of the iterates of the last pass, weighted by t; with
         ``partial_fit`` of all iterates. False takes the last iterate, as the paper does.
     project : bool, default=False
         Whether w is kept in the ball ||w|| <= 1 / sqrt(lam), in which the optimum lies.

@@ -12,8 +12,8 @@ Papers      shalevshwartz2011 (Pegasos); bach2015 (such steps are conditional gr
 Where this differs from them:
 1. lam t w is a plain sum of margin errors, so nothing is shrunk: the rule is a perceptron's whose
    margin grows.
-2. The result is the average, weighted by t, of the iterates since the last measure (an epoch, at
-   first) and not of all: what the first epochs got wrong is forgotten.
+2. The result is the average, weighted by t, of the iterates of the last epoch and not of all: what
+   the first epochs got wrong is forgotten.
 3. Rows come in shuffled passes. Hence the margin errors of whole passes, each counted 1/n and
    divided by the passes, are dual variables between their bounds. The best convex combination of
    those of all windows is a dual point, and its objective a lower bound of the optimum.
@@ -27,7 +27,7 @@ from .monitor import Monitor
 
 __all__ = ["PegasosMeasure", "PegasosOperations", "pegasos"]
 
-GROWTH = 0.25  # a measure costs up to an epoch: they come after a quarter more epochs
+GROWTH = 0.5  # a measure costs up to an epoch: the next comes after half as many more epochs
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,12 @@ class PegasosOperations(Protocol):
         """Visit every row once."""
         ...
 
+    def open_window(self) -> None:
+        """Begin anew to average the iterates."""
+        ...
+
     def measure(self) -> PegasosMeasure:
-        """Form the point from the sweeps since the last measure, and return where it stands."""
+        """Form the point from the window, and return where it stands."""
         ...
 
 
@@ -70,6 +74,8 @@ def pegasos(machine: PegasosOperations, monitor: Monitor) -> Status:
     """
     next_measure = 1
     while True:
+        if monitor.iterations + 1 in (next_measure, monitor.limits.iterations):
+            machine.open_window()
         machine.sweep()
         monitor.iterations += 1
         spent = monitor.out_of_budget()

@@ -209,10 +209,9 @@ Learner = LinearPegasos | KernelPegasos
 
 @dataclass
 class _Mark:
-    """Where a window of sweeps began. Its arrays are written over when the next one begins."""
+    """Where the sweeps since the last measure began. Its arrays are written over by the next."""
 
     seen: int
-    total: Vector | None
     pulls: Vector
     place: Vector
     log_scale: float
@@ -241,9 +240,8 @@ class CpuPegasos:
         self._bound = np.zeros_like(place)  # u, the dual point
         self._squared = 0.0  # its length
         self.shares = np.zeros_like(learner.pulls)  # p, signed
-        self._mark = _Mark(
-            0, self.point.copy(), self.shares.copy(), np.zeros_like(place), learner.log_scale
-        )
+        self._mark = _Mark(0, self.shares.copy(), np.zeros_like(place), learner.log_scale)
+        self._since, self._before = 0, self.point  # of the average: rows seen, and their total
 
     def sweep(self) -> None:
         """Visit every row once."""
@@ -252,7 +250,7 @@ class CpuPegasos:
         self.errors = self.learner.moved - before
 
     def measure(self) -> PegasosMeasure:
-        """Form the point from the sweeps since the last measure, and return where it stands."""
+        """Form the point from the window, and return where it stands."""
         learner, mark, scale = self.learner, self._mark, float(self.learner.scale[0])
         self.measured = True
         self.point = self._formed()
@@ -282,7 +280,7 @@ class CpuPegasos:
         return self.point
 
     def _formed(self) -> Vector:
-        if self.learner.seen == self._mark.seen:
+        if self.learner.seen == self._since:
             return self.point
         return self._window() if self.averaged else self._last()
 
@@ -290,16 +288,20 @@ class CpuPegasos:
         steps = self.learner.rule.rate * self.learner.seen
         return self.learner.raw * (float(self.learner.scale[0]) / steps)
 
+    def open_window(self) -> None:
+        """Begin anew to average the iterates."""
+        self._since = self.learner.seen
+        if self.averaged:
+            self._before = self.learner.total
+
     def _window(self) -> Vector:
-        """Return the average, weighted by t, of the iterates since the last measure."""
-        seen, since = self.learner.seen, self._mark.seen
+        """Return the average, weighted by t, of the iterates of the window."""
+        seen, since = self.learner.seen, self._since
         times = 0.5 * (seen * (seen + 1.0) - since * (since + 1.0))
-        before, total = self._mark.total, self.learner.total
-        assert before is not None
-        self._mark.total = total
-        np.subtract(total, before, out=before)
-        before /= self.learner.rule.rate * times
-        return before
+        average = self.learner.total
+        average -= self._before
+        average /= self.learner.rule.rate * times
+        return average
 
     def _improve(self, shares: Vector, point: Vector) -> None:
         """Move the dual point to the best between itself and another one, which is used up."""
