@@ -32,7 +32,7 @@ class CostEstimate:
     seconds : float
         Time on this machine, with the estimator's ``n_jobs``.
     memory : int
-        Bytes beyond the data.
+        Bytes beyond the data, of the computer; those of a GPU are not told.
     support_vectors : int
         Rows in the model; predicting takes time in proportion.
     rows_tried : int
@@ -106,6 +106,8 @@ def _tried(estimator: Any, X: Any, y: Any, size: int) -> _Trial:
         began = time.perf_counter()
         trial, data = _fitted(estimator, part, targets)
         seconds.append(time.perf_counter() - began)
+    if not isinstance(data, CpuKernelData):
+        return _Trial(size, min(seconds), trial.support_.size, 0, 0, 0, 0)
     kernel_bytes, packed_bytes = data.held()
     source = trial._expansion.source
     packed_bytes += 0 if source is None else source.nbytes

@@ -19,6 +19,8 @@ __all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
 
 Ids = NDArray[np.int64]
 
+LITTLE = 1 << 20  # kernel values of all machines, which are there before a thread has started
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C came before every machine had a solution."""
@@ -52,7 +54,9 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
     """
     began, report = time.perf_counter(), _Report(schedule.reporter)
     small = [job for job in jobs if job.problem.linear.size <= data.side_by_side]
-    if data.at_once == 1 or len(small) == 1:
+    if sum(job.problem.linear.size**2 for job in jobs) < LITTLE:
+        data, small = data.on_threads(1), []
+    elif data.at_once == 1 or len(small) == 1:
         small = []
     found = dict(
         zip(map(id, small), _side_by_side(data, small, schedule, report, began), strict=True)
