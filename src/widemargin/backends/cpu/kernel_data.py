@@ -92,7 +92,7 @@ class CpuKernelData:
             kernel=self.kernel,
             dtype=dtype,
             threads=self.threads,
-            pack_limit=self.budget // 16,
+            pack_limit=self.budget // 12,
         )
 
     def _precisions(self, precision: str) -> tuple[str, ...]:
