@@ -131,6 +131,11 @@ CASES: dict[str, ModelCase] = {
     "AveragedPerceptron, Gaussian": _case(lambda: wm.AveragedPerceptron(kernel="rbf"), two),
     "VotedPerceptron": _case(lambda: wm.VotedPerceptron(), classes),
     "VotedPerceptron, Gaussian": _case(lambda: wm.VotedPerceptron(kernel="rbf"), two),
+    "Pegasos": _case(lambda: wm.Pegasos(lam=0.1, gap_tol=0.5), classes),
+    "Pegasos, Gaussian": _case(lambda: wm.Pegasos(kernel="rbf", lam=0.1, gap_tol=0.5), two),
+    "SubgradientSVC": _case(lambda: wm.SubgradientSVC(), two),
+    "NearestMeans": _case(lambda: wm.NearestMeans(), classes),
+    "LeastSquaresClassifier": _case(lambda: wm.LeastSquaresClassifier(), two),
 }  # fmt: skip
 
 

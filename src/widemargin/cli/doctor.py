@@ -26,6 +26,7 @@ MUST_REPAIR = 4
 SCALES = 30.0  # columns whose spreads differ by more than this should be scaled
 IMBALANCE = 10.0
 SHOWN = 5
+MANY_ROWS, MANY_COLUMNS = 50_000, 10_000  # from where on a linear machine is tried first
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def doctor(data: DataFile, target: Target = None, as_json: Json = False) -> None
     y = None if table.y is None else plain_labels(table.y)
     found = findings(Table(table.X, y, table.features))
     task = task_of(y)
-    command = _next_command(data, found, task)
+    command = _next_command(data, found, task, table.X.shape)
     record = {
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
@@ -225,17 +226,18 @@ def _imbalance(y: Any) -> list[Finding]:
     ]
 
 
-def _next_command(data: str, found: list[Finding], task: str) -> str:
+def _next_command(data: str, found: list[Finding], task: str, shape: tuple[int, int]) -> str:
     kinds = {finding.kind for finding in found}
     if any(finding.serious for finding in found):
         return f"widemargin doctor {data}   (after the repair)"
     balanced = " --balanced" if "imbalance" in kinds else ""
     if task == "detection":
         return f"widemargin train {data} -o model"
+    if shape[0] > MANY_ROWS or shape[1] > MANY_COLUMNS:
+        machine = "LinearSVC" if task == "classification" else "LinearSVR"
+        return f"widemargin train {data} --machine {machine} -o model{balanced}"
     if "unscaled" in kinds:
         return f"widemargin train {data} --easy -o model{balanced}"
-    return (
-        f"widemargin tune {data} -o model"
-        if not balanced
-        else (f"widemargin train {data} -o model{balanced}")
-    )
+    if balanced:
+        return f"widemargin train {data} -o model{balanced}"
+    return f"widemargin tune {data} -o model"

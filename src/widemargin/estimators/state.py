@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .assemble import check_linear, check_machine, check_vectors, count_classes, require
+from .baselines import LeastSquaresClassifier, NearestMeans
 from .kernel_base import KernelEstimator
 from .linear_base import LinearEstimator
 from .online import OnlineClassifier
@@ -85,16 +86,28 @@ def _check(estimator: Any) -> None:
         _check_online(estimator)
     elif isinstance(estimator, LinearEstimator):
         check_linear(estimator)
+        for gains, reach in getattr(estimator, "_stream", None) or ():
+            require(isinstance(gains, float) and isinstance(reach, float), "what a stream left")
+    elif isinstance(estimator, NearestMeans | LeastSquaresClassifier):
+        _check_weights(estimator)
     else:
         raise ValueError(f"{type(estimator).__name__} is not an estimator that files can hold")
 
 
-def _check_online(estimator: Any) -> None:
-    """Require sizes that no sweep or vote reads beyond."""
+def _check_weights(estimator: Any) -> int:
+    """Require weights and intercepts of each output, and return how many outputs there are."""
     k = count_classes(estimator.classes_)
     outputs = 1 if k == 2 else k
-    require(type(estimator.t_) is int and estimator.t_ >= 0, "rows seen")
     require(_finite(estimator.intercept_, (outputs,)), "intercepts")
+    if hasattr(estimator, "coef_"):
+        require(_finite(estimator.coef_, (outputs, estimator.n_features_in_)), "weights")
+    return outputs
+
+
+def _check_online(estimator: Any) -> None:
+    """Require sizes that no sweep or vote reads beyond."""
+    outputs = _check_weights(estimator)
+    require(type(estimator.t_) is int and estimator.t_ >= 0, "rows seen")
     features: Any = getattr(estimator, "n_features_in_", None)
     count: Any = None
     if hasattr(estimator, "kernel_"):
@@ -102,15 +115,13 @@ def _check_online(estimator: Any) -> None:
         if vectors is not None:
             count = len(vectors) if isinstance(vectors, list) else vectors.shape[0]
             check_vectors(estimator.kernel_, vectors, count, features)
-    if hasattr(estimator, "coef_"):
-        require(_finite(estimator.coef_, (outputs, features)), "weights")
     if hasattr(estimator, "dual_coef_"):
         require(count is not None and _finite(estimator.dual_coef_, (outputs, count)), "weights")
         _check_pair(estimator._coefficients, (count, outputs))
     else:
         _check_pair(estimator._weights, (features + 1, outputs))
     if hasattr(estimator, "_moves"):
-        _check_moves(estimator._moves, count, k)
+        _check_moves(estimator._moves, count, len(estimator.classes_))
 
 
 def _finite(array: Any, shape: tuple[Any, ...]) -> bool:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..backends.cpu import is_sparse
+from ..backends.cpu.resources import available_memory
 from .atomic import open_target
 from .sources import Source, open_source, source_name
 
@@ -28,6 +29,7 @@ __all__ = ["Ranges"]
 
 Vector = NDArray[np.float64]
 
+COPIES = 3  # of all rows, made while they are scaled
 WIDEST = 1 << 24  # columns of a file with few lines
 SPARSEST = 64  # or so many for each line
 
@@ -84,17 +86,20 @@ class Ranges:
                 scaled = sp.csr_matrix(X @ sp.diags(factor))
                 scaled.eliminate_zeros()
                 return scaled
+            _check_size(X.shape)
             X = X.toarray()
         elif width > X.shape[1]:
             X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
         # In the order of svm-scale, so that both ends are met exactly.
-        part = np.zeros((X.shape[0], width))
-        part[:, varies] = (X[:, varies] - self.least[varies]) / span
-        result = np.zeros_like(part)
-        result[:, varies] = self.lower + (self.upper - self.lower) * part[:, varies]
-        result[:, varies] = np.where(
-            X[:, varies] == self.largest[varies], self.upper, result[:, varies]
-        )
+        part = X[:, varies] - self.least[varies]
+        part /= span
+        part *= self.upper - self.lower
+        part += self.lower
+        part[X[:, varies] == self.largest[varies]] = self.upper
+        if varies.size == width:
+            return part
+        result = np.zeros((X.shape[0], width))
+        result[:, varies] = part
         return result
 
     def apply_target(self, y: Vector) -> Vector:
@@ -144,6 +149,16 @@ class Ranges:
         for index, a, b in columns:
             least[int(index) - 1], largest[int(index) - 1] = a, b
         return cls(lower, upper, least, largest, target)  # type: ignore[arg-type]
+
+
+def _check_size(shape: tuple[int, int]) -> None:
+    """Refuse to fill in zeros that leave no memory for anything else."""
+    need = COPIES * 8 * shape[0] * shape[1]
+    if need > available_memory():
+        raise ValueError(
+            f"scaling would fill in the zeros of {shape[0]} rows and {shape[1]} columns, "
+            f"{need / 1e9:.3g} GB; a lower end of 0 keeps them if no column lies wholly above 0"
+        )
 
 
 def _numbers(words: list[str], count: int) -> tuple[float, ...]:
