@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_iris
+
+from widemargin.cli import main
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
@@ -32,6 +35,19 @@ def test_every_print_promises_something():
     assert len(BLOCKS) >= 5
     for block in BLOCKS:
         assert len(promised(block)) == len(re.findall(r"^ *print\(", block, re.MULTILINE))
+
+
+def test_the_commands_run_in_their_order(tmp_path, monkeypatch, capsys):
+    block = next(b for b in re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+                 if b.startswith("widemargin doctor"))  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    iris = load_iris(as_frame=True).frame.sample(frac=1, random_state=0)
+    iris[:90].to_csv("iris.csv", index=False)
+    iris[90:].to_csv("test.csv", index=False)
+    for line in block.splitlines():
+        assert main(line.partition("#")[0].split()[1:]) == 0, capsys.readouterr().err
+    for name in ("iris.model", "search.png", "iris.png", "iris.onnx"):
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_files_and_targets_that_are_named_exist():
