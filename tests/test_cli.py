@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -317,6 +318,10 @@ def test_what_data_suffer_from_is_named(widemargin, folder):
         ("a.csv", "a,b,y\n1,,u\n2,3,v\n", "1 rows hold gaps, nan or inf, in columns 'b'"),
         ("a.svm", "1 1:nan\n-1 1:2\n", "1 rows hold gaps, nan or inf, in columns 1"),
         ("b.svm", "1 1:1\n1 1:2\n", "all rows have the same label"),
+        ("c.svm", "1 1:1\n2 1:x\n# \n1 2:1 1:1\n", "line 2, column 5: the value is not a number"),
+        ("c.svm", "1 1:1\n2 1:x\n# \n1 2:1 1:1\n", "line 4, column 7: indices must rise"),
+        ("d.csv", "a,y\n1,2,u\n3,v\n", "REPAIR: d.csv cannot be read as csv"),
+        ("e.svm", "\n", "there are no rows"),
     ],
 )
 def test_what_must_be_repaired_has_an_exit_code(widemargin, folder, name, text, sentence):
@@ -362,6 +367,7 @@ def test_scaling_does_not_fill_in_the_zeros_of_wide_data(widemargin, folder, mon
         ("train iris.csv -o m --kernel cubic", 1, "kernel must be one of 'linear'"),
         ("train iris.csv -o m --target colour", 1, "has no column 'colour'"),
         ("train iris.csv -o nowhere/m", 1, "there is no folder"),
+        ("train gaps.csv -o m", 1, "inf in 1 of its 2 rows; `widemargin doctor gaps.csv` names"),
         ("train iris.csv", 2, "Missing option"),
         ("train iris.csv -o m --set C", 2, "--set needs name=value"),
         ("train iris.csv -o m --set colour=1", 2, "SVC has no parameter 'colour'"),
@@ -375,6 +381,7 @@ def test_scaling_does_not_fill_in_the_zeros_of_wide_data(widemargin, folder, mon
 )
 def test_errors_are_one_sentence_and_an_exit_code(widemargin, line, code, sentence):
     np.save("rows.npy", X)
+    Path("gaps.csv").write_text("a,y\n1,u\n,v\n")
     wm.save(wm.SVC().fit(X, Y), "m")
     assert sentence in " ".join(widemargin(line, code)[1].split())
 

@@ -107,11 +107,26 @@ def read_data(
     """
     table = read_table(given(path), target=target)
     X = table.X
+    if X.shape[0] == 0:
+        raise ValueError(f"{path} has no rows")
+    bad = _rows_with_gaps(X)
+    if bad:
+        raise ValueError(
+            f"{path} holds gaps, nan or inf in {bad} of its {X.shape[0]} rows; "
+            f"`widemargin doctor {path}` names the columns"
+        )
     if width is not None and X.shape[1] < width and table.features is None:
         X = _widened(X, width)
     if ranges is not None:
         X = Ranges.load(ranges).apply(X)
     return Table(X, None if table.y is None else plain_labels(table.y), table.features)
+
+
+def _rows_with_gaps(X: Any) -> int:
+    if isinstance(X, np.ndarray):
+        return int((~np.isfinite(X)).any(axis=1).sum()) if X.dtype.kind == "f" else 0
+    entries = np.flatnonzero(~np.isfinite(X.data))
+    return int(np.unique(np.searchsorted(X.indptr, entries, side="right")).size)
 
 
 def _widened(X: Any, width: int) -> Any:

@@ -1,15 +1,18 @@
 """``widemargin doctor``: what is wrong with data before they are learnt, and what to do next."""
 
+import io
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import typer
 
+from ..io.sources import open_source, source_name
 from ..io.svmlight import load_svmlight
-from ..io.tables import Table, data_format, read_table
-from .common import DataFile, Json, Target, answer, given, plain_labels, task_of
+from ..io.tables import Table, read_table
+from .common import STANDARD, DataFile, Json, Named, Target, answer, plain_labels, task_of
 
 __all__ = ["HELP", "doctor", "findings"]
 
@@ -26,6 +29,7 @@ MUST_REPAIR = 4
 SCALES = 30.0  # columns whose spreads differ by more than this should be scaled
 IMBALANCE = 10.0
 SHOWN = 5
+MOST_ERRORS = 10  # lines whose form is wrong
 MANY_ROWS, MANY_COLUMNS = 50_000, 10_000  # from where on a linear machine is tried first
 
 
@@ -50,22 +54,36 @@ class Finding:
 
 def doctor(data: DataFile, target: Target = None, as_json: Json = False) -> None:
     """Check data, and suggest the next command."""
+    piped = sys.stdin.buffer.read() if data == STANDARD else None
+
+    def source() -> Any:
+        return data if piped is None else Named(io.BytesIO(piped), "standard input")
+
     try:
-        table = read_table(given(data), target=target)
+        table = read_table(source(), target=target, non_finite=True)
     except ValueError as error:
-        table = _with_gaps(data, error)
+        broken = [Finding("form", sentence, True) for sentence in _errors(source(), str(error))]
+        _tell(data, None, "", broken, as_json)
+        return
     y = None if table.y is None else plain_labels(table.y)
     found = findings(Table(table.X, y, table.features))
-    task = task_of(y)
-    command = _next_command(data, found, task, table.X.shape)
+    _tell(data, table.X.shape, task_of(y), found, as_json)
+
+
+def _tell(
+    data: str, shape: tuple[int, int] | None, task: str, found: list[Finding], as_json: bool
+) -> None:
+    """Print the findings, and end with the exit code that they call for."""
+    rows, columns = shape or (None, None)
+    command = _next_command(data, found, task, shape or (0, 0))
     record = {
-        "rows": table.X.shape[0],
-        "columns": table.X.shape[1],
-        "task": task,
+        "rows": rows,
+        "columns": columns,
+        "task": task or None,
         "findings": [vars(finding) for finding in found],
         "next": command,
     }
-    lines = [f"{table.X.shape[0]} rows, {table.X.shape[1]} columns; suggests {task}"]
+    lines = [f"{rows} rows, {columns} columns; suggests {task}"] if shape else []
     lines += [f"{'REPAIR' if f.serious else 'advice'}: {f.sentence}" for f in found]
     lines += ["nothing to complain about"] * (not found) + [f"next: {command}"]
     answer(record, "\n".join(lines), as_json)
@@ -73,14 +91,28 @@ def doctor(data: DataFile, target: Target = None, as_json: Json = False) -> None
         raise typer.Exit(MUST_REPAIR)
 
 
-def _with_gaps(data: str, error: ValueError) -> Table:
-    """Read a text file that has nan or inf, which the reader refuses by itself."""
-    if "finite" not in str(error) or not re.search(r"line \d+", str(error)) or data == "-":
-        raise error
-    with open(data, "rb") as file:
-        if data_format(file.read(1 << 16), data) != "svmlight":
-            raise error
-    return Table(*load_svmlight(data, non_finite=True))
+def _errors(source: Any, first: str) -> list[str]:
+    """Return what is wrong with the form of data: of LIBSVM text the first few lines."""
+    name = source_name(source)
+    if not first.startswith(f"{name}, line "):
+        return [first]
+    with open_source(source) as stream:
+        text = b"".join(iter(lambda: stream.read(1 << 20), b""))
+    sentences: list[str] = []
+    line = 0
+    while text and len(sentences) < MOST_ERRORS:
+        try:
+            load_svmlight(Named(io.BytesIO(text), name), non_finite=True, zero_based=True)
+            break
+        except ValueError as error:
+            place = re.match(r", line (\d+), (.*)", str(error)[len(name) :])
+            assert place is not None
+            line += int(place[1])
+            sentences.append(f"line {line}, {place[2]}")
+            text = b"".join(text.split(b"\n", int(place[1]))[int(place[1]) :])
+    if len(sentences) == MOST_ERRORS:
+        sentences.append(f"more than these {MOST_ERRORS} lines may be wrong")
+    return sentences
 
 
 def findings(table: Table) -> list[Finding]:
@@ -140,6 +172,8 @@ def _gaps(X: Any, y: Any, features: list[str] | None) -> list[Finding]:
                 "gaps in labels", f"{int((~np.isfinite(y)).sum())} rows have no finite label", True
             )
         )
+    if X.shape[0] == 0:
+        return [Finding("empty", "there are no rows", True)]
     if y is not None and len(np.unique(y)) < 2:
         found.append(Finding("one label", "all rows have the same label: nothing to learn", True))
     return found

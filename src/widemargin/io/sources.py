@@ -70,7 +70,7 @@ def _decompressed(file: Any, name: str) -> Any:
         raise TypeError(f"{name} is opened as text; open it in binary mode, 'rb'")
     while begun and len(begun) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(begun))):
         begun += more
-    raw = PlainBytes(begun or b"", file)
+    raw = PlainBytes(begun or b"", file, name)
     kind = next((kind for magic, kind in MAGIC.items() if raw.begun.startswith(magic)), None)
     if kind is None:
         return raw
@@ -115,8 +115,8 @@ def zstd(name: str) -> Zstd:
 class PlainBytes(io.RawIOBase):
     """A file of which the first bytes have been read already."""
 
-    def __init__(self, begun: bytes, file: Any) -> None:
-        self.begun, self.file = begun, file
+    def __init__(self, begun: bytes, file: Any, name: str) -> None:
+        self.begun, self.file, self.name = begun, file, name
 
     def readable(self) -> bool:
         """Return True."""

@@ -120,7 +120,9 @@ def read_table(source: Source, *, target: str | int | None = None, **options: An
                     f"{name} is LIBSVM or SVMlight text, in which labels come first; "
                     "leave target out"
                 )
-            again = source if isinstance(source, str | os.PathLike) else PlainBytes(begun, stream)
+            again = source
+            if not isinstance(source, str | os.PathLike):
+                again = PlainBytes(begun, stream, name)
             return Table(*load_svmlight(again, **options))
         data = begun + b"".join(iter(lambda: stream.read(CHUNK), b""))
     if found in ("npy", "npz"):
