@@ -1,7 +1,8 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the command line as a fixture."""
 
 import os
 
+import pytest
 from hypothesis import settings
 
 os.environ["MPLBACKEND"] = "agg"  # pictures are drawn where there is no screen, too
@@ -9,3 +10,32 @@ os.environ["MPLBACKEND"] = "agg"  # pictures are drawn where there is no screen,
 # A machine that is busy with something else is no failure.
 settings.register_profile("widemargin", deadline=None)
 settings.load_profile("widemargin")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with iris.csv, iris.svm and wine.csv."""
+    from sklearn.datasets import load_iris, load_wine
+
+    from widemargin import dump_svmlight
+
+    monkeypatch.chdir(tmp_path)
+    load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
+    load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
+    dump_svmlight(*load_iris(return_X_y=True), "iris.svm")
+    return tmp_path
+
+
+@pytest.fixture
+def widemargin(folder, capsys):
+    """Run a command line; return its exit code, standard output and standard error."""
+
+    from widemargin.cli import main
+
+    def run(line, code=0):
+        found = main(line.split())
+        output = capsys.readouterr()
+        assert found == code, output.err
+        return output.out, output.err
+
+    return run
