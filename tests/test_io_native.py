@@ -127,6 +127,18 @@ def test_a_file_of_version_1_is_read_for_ever():
     assert model.feature_names_in_.tolist() == expected["features"]
 
 
+@pytest.mark.parametrize("name", ["linear", "sparse_svr", "detector", "perceptron"])
+def test_files_of_version_1_are_read_for_ever(name):
+    expected = json.loads((DATA / f"version_1_{name}.json").read_text(encoding="utf-8"))
+    model = wm.load(DATA / f"version_1_{name}.widemargin")
+    X = np.array(expected["X"])
+    assert type(model).__name__ == expected["estimator"]
+    np.testing.assert_allclose(decisions(model, X), expected["decisions"], rtol=1e-12, atol=1e-12)
+    if name != "sparse_svr":
+        assert model.predict(X).tolist() == expected["predictions"]
+    assert getattr(model, "duality_gap_", None) == expected["gap"]
+
+
 def test_what_a_file_cannot_hold_is_named():
     X, y = two()
 
