@@ -13,8 +13,8 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import widemargin as wm
-from widemargin import estimators
 from widemargin.cli.inspecting import sample
+from widemargin.io.native_models import ESTIMATORS
 
 X, Y = load_iris(return_X_y=True)
 
@@ -59,9 +59,7 @@ def test_the_task_follows_from_the_targets(widemargin, folder):
     assert (wm.load("m").loss, wm.load("m").fit_intercept) == ("hinge", False)
 
 
-@pytest.mark.parametrize(
-    "machine", [n for n in estimators.__all__ if isinstance(getattr(estimators, n), type)]
-)
+@pytest.mark.parametrize("machine", ESTIMATORS)
 def test_every_machine_goes_from_data_to_a_model_and_back(widemargin, machine):
     X_two, y_two = np.abs(X[:100]), 2 * Y[:100] - 1  # two classes, which detectors can judge too
     wm.dump_svmlight(X_two, y_two, "two.svm")

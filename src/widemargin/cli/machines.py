@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from .. import estimators
+from ..io.native_models import ESTIMATORS
 from ..solution import Status
 
 __all__ = [
@@ -20,9 +20,6 @@ __all__ = [
     "stopped_early",
 ]
 
-MACHINES: dict[str, Any] = {
-    name: kind for name in estimators.__all__ if isinstance(kind := getattr(estimators, name), type)
-}
 FACTS = {
     "primal_objective": "primal_objective_",
     "dual_objective": "dual_objective_",
@@ -76,10 +73,10 @@ def make_estimator(machine: str, task: str, settings: dict[str, Any]) -> Any:
         machine = DEFAULT_MACHINES[task]
         if "nu" in settings and task != "detection":
             machine = f"Nu{machine}"
-    if machine not in MACHINES:
-        machines = ", ".join(MACHINES)
+    if machine not in ESTIMATORS:
+        machines = ", ".join(ESTIMATORS)
         raise typer.BadParameter(f"--machine must be auto or one of {machines}, found {machine!r}")
-    kind = MACHINES[machine]
+    kind = ESTIMATORS[machine]
     known = sorted(kind().get_params(deep=False))
     if unknown := sorted(settings.keys() - set(known)):
         raise typer.BadParameter(

@@ -22,12 +22,14 @@ from .container import Container, read_container, write_container
 from .sources import Source, source_name
 from .tree import decode, encode
 
-__all__ = ["package_version", "read_native", "write_native"]
+__all__ = ["ESTIMATORS", "package_version", "read_native", "write_native"]
 
 FORMAT = "widemargin"
 VERSION = "1"
-ESTIMATORS = {
-    name: kind for name in estimators.__all__ if isinstance(kind := getattr(estimators, name), type)
+ESTIMATORS: dict[str, Any] = {
+    name: kind
+    for name in estimators.__all__
+    if isinstance(kind := getattr(estimators, name), type) and hasattr(kind, "predict")
 }
 
 
