@@ -74,7 +74,8 @@ def restore(kind: type, parameters: dict[str, Any], attributes: dict[str, Any]) 
         if hasattr(estimator, "_weights"):  # which learning on changes in place
             estimator._weights = tuple(map(_writable, estimator._weights))
     except (AttributeError, LookupError, TypeError) as error:
-        raise ValueError(f"a part of the model is missing or of another kind: {error}") from None
+        sentence = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"a part of the model is missing or of another kind: {sentence}") from None
     return estimator
 
 
