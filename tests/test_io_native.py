@@ -216,6 +216,12 @@ def test_forged_files_load_or_are_refused_but_do_no_harm(name):
     assert refused > 15
 
 
+def leave_out(model, attribute):
+    """Remove an attribute from the JSON of a model."""
+    items = model["values"]["fitted"]["items"]
+    items[:] = [item for item in items if item[0] != attribute]
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -224,7 +230,8 @@ def test_forged_files_load_or_are_refused_but_do_no_harm(name):
         (lambda h, m: m.update(estimator="os.system"), "names no estimator"),
         (lambda h, m: m["values"]["fitted"]["items"].append(["predict", 1]), "'predict' is"),
         (lambda h, m: m["values"]["parameters"]["items"].append(["D", 1]), "the parameter must be"),
-        (lambda h, m: m["values"]["fitted"]["items"].pop(0), "missing|unknown|do not fit"),
+        (lambda h, m: leave_out(m, "intercept_"), "a part of the model is missing"),
+        (lambda h, m: leave_out(m, "classes_"), "a part of the model is missing"),
         (
             lambda h, m: h["fitted.support_vectors_"].update(dtype="F32"),
             "array 'fitted.support_vectors_' has the wrong size",

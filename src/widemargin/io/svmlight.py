@@ -248,12 +248,17 @@ def _blocks(
             text.append(blocks.buffer, size)
             line = text.line
             waiting.append((text.matrix(n_features), text.targets(), *text.extras()))
+            del text
             if sum(part[0].shape[0] for part in waiting) >= rows_per_block:
-                whole = _joined(waiting)
-                full = whole[0].shape[0] // rows_per_block * rows_per_block
-                for first in range(0, full, rows_per_block):
-                    yield _rows(whole, first, first + rows_per_block)
-                waiting = [_rows(whole, full, whole[0].shape[0])]
+                whole: Any = _joined(waiting)
+                waiting, first, rows = [], 0, whole[0].shape[0]
+                while first + rows_per_block <= rows:
+                    block = _rows(whole, first, first + rows_per_block)
+                    first += rows_per_block
+                    if first + rows_per_block > rows:
+                        waiting, whole = [_rows(whole, first, rows)], None
+                    yield block
+                    del block  # the reader's own by now
     if waiting and (last := _joined(waiting))[0].shape[0]:
         yield last
 
