@@ -124,7 +124,7 @@ def iter_svmlight(
     non_finite: bool = False,
     n_jobs: int | None = None,
 ) -> Iterator[Any]:
-    r"""Read a file in blocks of rows, with memory for one block and a few megabytes of text.
+    r"""Read a file in blocks of rows, with memory for a few blocks and some megabytes of text.
 
     The blocks one after the other are what `load_svmlight` returns. Where `n_features` or
     `zero_based` is left open, a path is therefore read twice, the first time only to find out.
