@@ -13,6 +13,7 @@ __all__ = ["PathDisplay"]
 
 Vector = NDArray[np.float64]
 PANELS = ("alpha", "error")
+BEYOND = 1.5  # factor by which the picture goes further than the breakpoints
 BETWEEN = 3  # further values of C between two breakpoints, where shares of C are curved
 MOST = 600  # values of C in all
 MARKED = 80  # breakpoints, above which their ticks would be a solid bar
@@ -69,7 +70,9 @@ class PathDisplay:
             What was drawn.
         """
         breakpoints = np.unique(np.asarray(path.C, dtype=np.float64))
-        C = _between(breakpoints) if breakpoints.size > 1 else _around(breakpoints)
+        C = _between(
+            _with_ends(breakpoints, getattr(path, "largest_C", breakpoints.max(initial=0)))
+        )
         alphas = np.stack([np.asarray(path.alpha(c), dtype=np.float64) for c in C])
         shares = np.abs(alphas) / C[:, None]
         chosen = slice(None) if rows is None else np.asarray(rows)
@@ -128,10 +131,10 @@ class PathDisplay:
         ax.legend(frameon=False)
 
 
-def _around(breakpoints: Vector) -> Vector:
-    """Return values of C on both sides of the one breakpoint, if there is one."""
-    middle = float(breakpoints[0]) if breakpoints.size else 1.0
-    return np.unique(np.append(middle * np.geomspace(0.1, 10.0, 101), breakpoints))
+def _with_ends(breakpoints: Vector, largest: float) -> Vector:
+    """Return the breakpoints between a C below them and one above, as far as the path is known."""
+    knots = breakpoints if breakpoints.size else np.array([min(1.0, largest)])
+    return np.unique([knots[0] / BEYOND, *knots, min(knots[-1] * BEYOND, largest)])
 
 
 def _between(breakpoints: Vector) -> Vector:
