@@ -41,6 +41,10 @@ format: $(VENV)/.with-lint  ## rewrite the sources in the common format
 	$(BIN)/ruff check --fix $(PYTHON_CODE)
 	$(BIN)/clang-format -i $(CPP_CODE)
 
+docs: $(VENV)/.with-docs  ## build the documentation as HTML in docs/_build
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build
+	@echo "open docs/_build/index.html"
+
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
 	$(BIN)/python -m benchmarks.tile
 	$(BIN)/python -m benchmarks.small
@@ -61,7 +65,7 @@ data-is-given:
 	@test -d '$(DATA)' || { echo "make bench needs DATA=folder, the folder of the data sets"; exit 1; }
 
 clean:  ## remove what was built or made, and .venv
-	rm -rf build demo dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf build demo dist docs/_build docs/api docs/gallery .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

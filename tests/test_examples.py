@@ -27,4 +27,4 @@ def test_example(path, monkeypatch, capsys):
 
 
 def test_there_is_an_example_for_each_picture():
-    assert len(EXAMPLES) >= 9
+    assert len(EXAMPLES) >= 10
