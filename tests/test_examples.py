@@ -20,7 +20,9 @@ def test_example(path, monkeypatch, capsys):
         for figure in figures:
             figure.canvas.draw()
             panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-            assert all(axes.has_data() and axes.get_xlabel() for axes in panels if axes.axison)
+            assert all(
+                axes.has_data() and (axes.get_xlabel() or axes.get_ylabel()) for axes in panels
+            )
     finally:
         plt.close("all")
     assert capsys.readouterr().out
