@@ -55,4 +55,4 @@ right.set_title("F falls at every step, the margin errors need not", loc="left")
 best = LinearSVC(loss="hinge", C=0.1, fit_intercept=False).fit(X, y)
 print(f"gap {model.duality_gap_:.1e}; optimum {best.primal_objective_:.6f},"
       f" here {model.primal_objective_:.6f}")  # fmt: skip
-assert model.dual_objective_ <= best.primal_objective_ <= model.primal_objective_ * (1 + 1e-9)
+assert model.dual_objective_ - 1e-9 <= best.primal_objective_ <= model.primal_objective_ + 1e-9
