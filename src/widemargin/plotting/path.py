@@ -145,4 +145,5 @@ def _between(breakpoints: Vector) -> Vector:
     logs = np.log(breakpoints)
     between = int(np.clip(MOST // breakpoints.size, BETWEEN, 100))
     at = np.linspace(0.0, breakpoints.size - 1.0, between * (breakpoints.size - 1) + 1)
-    return np.exp(np.interp(at, np.arange(breakpoints.size), logs))
+    C = np.exp(np.interp(at, np.arange(breakpoints.size), logs))
+    return np.clip(C, breakpoints[0], breakpoints[-1])  # which rounding might leave
