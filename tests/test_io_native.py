@@ -146,10 +146,19 @@ def test_what_a_file_cannot_hold_is_named():
 
     with pytest.raises(TypeError, match="a kernel that is a Python function cannot be kept"):
         wm.save(wm.SVC(kernel=wm.kernels.FunctionKernel(inner)).fit(X, y), io.BytesIO())
-    with pytest.raises(TypeError, match="only estimators of widemargin can be saved, found dict"):
+    with pytest.raises(TypeError, match="only machines of widemargin can be saved, found dict"):
         wm.save({}, io.BytesIO())
     with pytest.raises(ValueError, match="not fitted yet"):
         wm.save(wm.SVC(), io.BytesIO())
+
+
+def test_maps_are_no_machines():
+    file = io.BytesIO()
+    with pytest.raises(TypeError, match="only machines of widemargin can be saved, found Poly"):
+        wm.save(wm.PolynomialMap().fit([[1.0, 2.0]]), file)
+    with pytest.raises(TypeError, match="only machines that predict have them"):
+        wm.export_c(wm.PolynomialMap().fit([[1.0, 2.0]]), file)
+    assert not file.getvalue()
 
 
 def test_nothing_is_written_if_something_cannot_be_held(tmp_path):

@@ -114,8 +114,8 @@ def rule_of(estimator: Any) -> DecisionRule:
         return _without_linear_kernel(rule)
     if not hasattr(estimator, "coef_"):
         raise TypeError(
-            f"{type(estimator).__name__} has no weights or support vectors to export; "
-            "save(estimator, path) keeps it"
+            f"{type(estimator).__name__} has no weights or support vectors to export: "
+            "only machines that predict have them"
         )
     coef = estimator.coef_
     dense = np.atleast_2d(coef.toarray() if is_sparse(coef) else coef)

@@ -46,8 +46,8 @@ def write_native(estimator: Any, target: "str | os.PathLike[str] | Any") -> None
     kind = type(estimator)
     if ESTIMATORS.get(kind.__name__) is not kind:
         raise TypeError(
-            f"only estimators of widemargin can be saved, found {kind.__name__}; "
-            "from_sklearn converts those of scikit-learn"
+            f"only machines of widemargin can be saved, found {kind.__name__}; "
+            "from_sklearn converts those of scikit-learn, and pickle keeps anything you trust"
         )
     parameters, attributes = state_of(estimator)
     text, arrays = encode({"parameters": parameters, "fitted": attributes})
