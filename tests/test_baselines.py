@@ -1,5 +1,6 @@
 """The linear classifiers to compare with, against the formulas that define them."""
 
+import io
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import widemargin
 from widemargin import SVC, LeastSquaresClassifier, NearestMeans
 
 X, Y = load_iris(return_X_y=True)
@@ -101,6 +103,14 @@ def test_weights_are_repetitions() -> None:
         weighted = model.fit(rows, labels, counts).decision_function(rows)
         repeated = model.fit(np.repeat(rows, counts, axis=0), np.repeat(labels, counts))
         np.testing.assert_allclose(weighted, repeated.decision_function(rows), atol=1e-9)
+
+
+def test_files_hold_them() -> None:
+    for model in BOTH:
+        file = io.BytesIO()
+        widemargin.save(model.fit(X, Y), file)
+        again = widemargin.load(io.BytesIO(file.getvalue()))
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_errors_name_the_argument() -> None:

@@ -1,5 +1,6 @@
 """Pegasos against the loop of its paper, and its certificate against exact solvers."""
 
+import io
 import pickle
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import widemargin
 from widemargin import SVC, LinearSVC, Pegasos, Status
 from widemargin.backends.cpu import online
 from widemargin.kernels import RBF, Polynomial, Spectrum
@@ -228,6 +230,16 @@ def test_same_seed_same_result_whatever_the_threads() -> None:
     assert not np.array_equal(fits[0].coef_, fits[2].coef_)
     copy = pickle.loads(pickle.dumps(fits[0]))
     np.testing.assert_array_equal(copy.decision_function(X), fits[0].decision_function(X))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_learning_goes_on_after_a_file(kernel: str) -> None:
+    model, file = Pegasos(kernel, lam=0.05, gamma=0.1, project=True), io.BytesIO()
+    widemargin.save(model.partial_fit(X, Y, classes=[0, 1, 2]), file)
+    again = widemargin.load(io.BytesIO(file.getvalue()))
+    np.testing.assert_array_equal(
+        again.partial_fit(X, Y).decision_function(X), model.partial_fit(X, Y).decision_function(X)
+    )
 
 
 def test_texts_need_no_numbers() -> None:

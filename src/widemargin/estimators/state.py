@@ -121,6 +121,8 @@ def _check_online(estimator: Any) -> None:
         _check_pair(estimator._coefficients, (count, outputs))
     else:
         _check_pair(estimator._weights, (features + 1, outputs))
+    if hasattr(estimator, "_scale"):
+        require(_finite(estimator._scale, (3,)), "scale")
     if hasattr(estimator, "_moves"):
         _check_moves(estimator._moves, count, len(estimator.classes_))
 
