@@ -6,18 +6,17 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..backends.cpu import take_rows
-from ..losses import Loss
 from ..reductions.linear import LinearJob
 from ..reductions.multiclass import shape_votes
 from ..solution import JointSolution, LinearSolution
 from .labels import class_weights, known_labels, number_labels
-from .linear_stream import LinearStream, streams
-from .validation import check_choice, check_number, check_weights
+from .linear_probabilities import LinearProbabilities
+from .linear_stream import streams
+from .validation import check_choice, check_weights
 
 __all__ = ["LinearClassifier"]
 
@@ -25,17 +24,11 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class LinearClassifier(ClassifierMixin, LinearStream):
+class LinearClassifier(LinearProbabilities):
     """Base of the linear classifiers."""
-
-    def _loss(self) -> Loss:
-        raise NotImplementedError
 
     def _fit_joint(self, X: Any, labels: Ids, weights: Vector) -> JointSolution:
         raise NotImplementedError
-
-    def _multi_class(self) -> str:
-        return str(self.multi_class) if len(self.classes_) > 2 else "ovr"
 
     # --- fitting -----------------------------------------------------------------------------
 
@@ -77,6 +70,7 @@ class LinearClassifier(ClassifierMixin, LinearStream):
             ``status_`` says so; otherwise it is not fitted.
         """
         self._check_settings()
+        self._drop_calibration()
         X = self._rows(X, y, reset=True)
         self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
         self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
@@ -133,6 +127,7 @@ class LinearClassifier(ClassifierMixin, LinearStream):
             signs = np.where(labels == positive, 1.0, -1.0)
             blocks.append((data, self._problem(self._loss(), signs, weights, total)))
         self._learn(blocks, total)
+        self._drop_calibration()
         return self
 
     def _check_settings(self) -> None:
@@ -174,37 +169,6 @@ class LinearClassifier(ClassifierMixin, LinearStream):
         self.intercept_ = share * solution.coefficients.sum(axis=0)
         self._keep_solutions([solution])
 
-    def C_path(
-        self, X: Any, y: Any, Cs: Any, sample_weight: Any = None
-    ) -> list["LinearClassifier"]:
-        """Return this estimator fitted for each C, every fit beginning from the one before.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        Cs : sequence of float
-            Values of C, in the order in which the fits are made; ascending is fastest.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        list
-            One fitted estimator for each C.
-        """
-        fitted: list[LinearClassifier] = []
-        for C in Cs:
-            check_number("C", C, low=0, open_low=True)
-            one = clone(self).set_params(C=float(C), lam=None, warm_start=True)
-            if fitted:
-                one.solutions_ = fitted[-1].solutions_
-            fitted.append(one.fit(X, y, sample_weight))
-            one.set_params(warm_start=self.warm_start)
-        return fitted
-
     # --- decisions ---------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Any:
@@ -240,10 +204,14 @@ class LinearClassifier(ClassifierMixin, LinearStream):
         numpy.ndarray of shape (n_rows,)
             Labels.
         """
-        decisions = self.decision_function(X)
+        return self.classes_[self._chosen(self._scores(X))]
+
+    def _chosen(self, scores: Vector) -> Ids:
         if len(self.classes_) == 2:
-            return self.classes_[(decisions > 0).astype(np.int64)]
-        return self.classes_[np.argmax(decisions, axis=1)]
+            return (scores[:, 0] > 0).astype(np.int64)
+        voted = self._multi_class() == "ovo"
+        values = shape_votes(scores, len(self.classes_)) if voted else scores
+        return np.argmax(values, axis=1)
 
     # --- certainty and explanation ---------------------------------------------------------------
 

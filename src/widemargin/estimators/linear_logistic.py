@@ -2,16 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..losses import Logistic, Loss
 from .linear_classifier import LinearClassifier
 from .validation import check_choice
 
 __all__ = ["LogisticRegression"]
-
-Vector = NDArray[np.float64]
 
 
 class LogisticRegression(LinearClassifier):
@@ -170,45 +165,3 @@ class LogisticRegression(LinearClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
-
-    def predict_proba(self, X: Any) -> Vector:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows, n_classes)
-            1 / (1 + exp(−f)) of each class's machine, divided by their sum with more than two
-            classes. The largest is the predicted class.
-        """
-        scores = np.asarray(self.decision_function(X))
-        if scores.ndim == 1:
-            return _sigmoid(np.stack([-scores, scores], axis=1))
-        shares = _sigmoid(scores)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-    def predict_log_proba(self, X: Any) -> Vector:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows, n_classes)
-            log of ``predict_proba``, without underflow for two classes.
-        """
-        scores = np.asarray(self.decision_function(X))
-        if scores.ndim == 1:
-            return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
-        return np.log(self.predict_proba(X))
-
-
-def _sigmoid(scores: Vector) -> Vector:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -scores)))

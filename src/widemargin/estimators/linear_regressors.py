@@ -4,13 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..losses import Insensitive, Loss, SquaredInsensitive
 from ..reductions.linear import LinearJob
-from .linear_stream import LinearStream, streams
+from .linear_search import CostSearch, LinearSearch, tubes
+from .linear_stream import streams
 from .validation import check_choice, check_number, check_weights
 
 __all__ = ["LinearSVR"]
@@ -20,7 +21,7 @@ Vector = NDArray[np.float64]
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(RegressorMixin, LinearStream):
+class LinearSVR(RegressorMixin, LinearSearch):
     """Linear support vector regression, certified by its duality gap.
 
     Prefer it to ``SVR(kernel="linear")`` for more than a few thousand rows; it solves ::
@@ -249,6 +250,31 @@ class LinearSVR(RegressorMixin, LinearStream):
         self._learn([(self._data(X), self._problem(self._loss(), y, weights, total))], total)
         self.coef_ = self.coef_[0]
         return self
+
+    def search_cost_and_epsilon(self, X: Any, y: Any, *, cv: int = 5, **more: Any) -> CostSearch:
+        """Search C for each of 20 widths of the tube, as LIBLINEAR's ``train -C -s 11`` does.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets; epsilon goes from 19 twentieths of the largest |y| down to 0.
+        cv : int, default=5
+            Number of folds.
+        **more
+            As for ``search_cost``.
+
+        Returns
+        -------
+        CostSearch
+            The search for C with the best epsilon.
+        """
+        found = [
+            clone(self).set_params(epsilon=epsilon).search_cost(X, y, cv=cv, **more)
+            for epsilon in tubes(y)
+        ]
+        return max(found, key=lambda search: search.score)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted target of each row.
