@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_cases import LOSSES, PENALTIES, classes, naive_objective, rows_and_problem, solve
 from scipy.optimize import minimize
+from sklearn.datasets import make_blobs
 
 from widemargin import _core
 from widemargin.backends.cpu.linear_data import CpuLinearData
@@ -247,3 +248,15 @@ def test_coarse_rows_are_a_stride():
     machine.data.times(np.ones(3), 0.5, outputs)
     np.testing.assert_allclose(outputs, X[2::4].sum(axis=1) + 0.5)
     assert CpuLinearData(X, 1).features == 3
+
+
+@pytest.mark.parametrize(("seed", "own"), [(1, 2), (6, 1)])
+def test_interior_point_goes_on_while_its_products_fall(seed, own):
+    """Whole numbers up to 100 and an l1 penalty: no bound is good for many steps."""
+    X, y = make_blobs(
+        1500, 16, centers=10, cluster_std=14.0, center_box=(0, 100), random_state=seed
+    )
+    signs = np.where(y == own, 1.0, -1.0)
+    problem = LinearProblem(LOSSES["hinge"], signs, np.ones(1500), l1=1.0, l2=0.0)
+    solution = solve(np.clip(np.round(X), 0, 100), problem, gap=1e-4)
+    assert solution.status is Status.GAP_REACHED

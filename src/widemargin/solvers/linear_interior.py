@@ -6,7 +6,7 @@ Update      Newton steps on the optimality conditions, in which each product of 
             zero; the target falls with each step. First a step that aims at zero, whose length
             tells how low the target may be and whose curvature the second step makes up for.
 Stop        relative duality gap small enough, recomputed from coefficients and dual variables;
-            given up when it has not fallen for many steps.
+            given up when neither it nor the products have fallen for many steps.
 Papers      S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J.
             Optim. 2 (1992); M. C. Ferris, T. S. Munson, Interior-point methods for massive support
             vector machines, SIAM J. Optim. 13 (2002): the system has the size of the features.
@@ -27,6 +27,7 @@ __all__ = ["linear_interior"]
 
 TO_BOUND = 0.995  # share of the way to the nearest bound that a step goes
 IDLE_STEPS = 12
+FALLING = 0.9
 MOST_STEPS = 100
 
 
@@ -40,17 +41,18 @@ def linear_interior(machine: InteriorOperations, monitor: Monitor) -> Status:
     monitor : Monitor
         Limits, history and reports.
     """
-    best_gap, idle = float("inf"), 0
+    best_gap, least, idle = float("inf"), float("inf"), 0
     for _ in range(MOST_STEPS):
-        now = machine.measure()
-        idle = 0 if now.gap < best_gap else idle + 1
-        best_gap = min(best_gap, now.gap)
+        now, product = machine.measure(), machine.product()
+        # From a far start the products fall long before dual variables are feasible enough to
+        # bound anything.
+        idle = 0 if now.gap < best_gap or product < FALLING * least else idle + 1
+        best_gap, least = min(best_gap, now.gap), min(least, product)
         if status := _look(machine, monitor, now):
             return status
         if idle >= IDLE_STEPS:
             break
         monitor.iterations += 1
-        product = machine.product()
         machine.aim(0.0, None)
         straight = machine.direction()
         left = machine.product(straight, machine.longest(straight)) / product if product else 0.0
