@@ -204,7 +204,8 @@ class LinearClassifier(LinearProbabilities):
         numpy.ndarray of shape (n_rows,)
             Labels.
         """
-        return self.classes_[self._chosen(self._scores(X))]
+        scores = self._scores(X)  # which first asks whether there was a fit
+        return self.classes_[self._chosen(scores)]
 
     def _chosen(self, scores: Vector) -> Ids:
         if len(self.classes_) == 2:

@@ -171,6 +171,7 @@ class LinearProbabilities(ClassifierMixin, LinearSearch):
         numpy.ndarray of shape (n_rows, n_classes)
             log of ``predict_proba``, without underflow for two classes of a logistic loss.
         """
+        check_is_fitted(self, "coef_")
         if len(self.classes_) == 2 and not hasattr(self, "slopes_"):
             scores = self._scores(X)[:, 0]
             return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
