@@ -52,15 +52,30 @@ void sum_over_rows(const Rows& rows, const RowRange& range, double operations, I
     });
 }
 
+// From so many features on, each thread adds up features of its own instead of partial sums of all:
+// the sums are the same for any number of threads, since each is formed in the order of the rows.
+constexpr Index wide_features = 1 << 12;
+
 // sums += sum of dual[i] x_i; returns the sum of dual[i].
 inline double times_transposed(const Rows& rows, const RowRange& range, const double* dual,
                                double* sums, int threads) {
     const double operations = double(range.last - range.first) * mean_entries(rows);
-    sum_over_rows(rows, range, operations, rows.features, sums, threads,
-                  [&](const auto& view, Index from, Index to, double* own) {
-                      for (Index i = from; i < to; ++i)
-                          if (dual[i] != 0) view.add(i, dual[i], own);
-                  });
+    if (rows.is_sparse() && rows.features >= wide_features)
+        parallel(threads, threads, [&](Index part, int) {
+            const Index low = rows.features * part / threads;
+            const Index high = rows.features * (part + 1) / threads;
+            visit_rows(rows, range, range.first, range.last,
+                       [&](const auto& view, Index from, Index to) {
+                           for (Index i = from; i < to; ++i)
+                               if (dual[i] != 0) view.add_within(i, dual[i], sums, low, high);
+                       });
+        });
+    else
+        sum_over_rows(rows, range, operations, rows.features, sums, threads,
+                      [&](const auto& view, Index from, Index to, double* own) {
+                          for (Index i = from; i < to; ++i)
+                              if (dual[i] != 0) view.add(i, dual[i], own);
+                      });
     double total = 0;
     for (Index i = range.first; i < range.last; ++i) total += dual[i];
     return total;

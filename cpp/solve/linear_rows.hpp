@@ -38,6 +38,11 @@ struct DenseView {
         for (; k < features; ++k) sums[k] += factor * double(x[k]);
     }
 
+    void add_within(Index i, double factor, double* sums, Index low, Index high) const {
+        const T* x = values + i * stride;
+        for (Index k = low; k < high; ++k) sums[k] += factor * double(x[k]);
+    }
+
     // Asks for a row that will be needed soon.
     void fetch(Index i) const { fetch_lines(values + i * stride, features); }
 
@@ -88,6 +93,15 @@ struct SparseView {
             for (int k = 0; k < 4; ++k) sums[k] += double(values[e + k]) * weights[columns[e + k]];
         for (; e < end; ++e) sums[0] += double(values[e]) * weights[columns[e]];
         return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+
+    // The entries of features low .. high alone; they ascend in a row.
+    void add_within(Index i, double factor, double* sums, Index low, Index high) const {
+        const Index row = offset + i * step;
+        const Column* end = columns + Index(starts[row + 1]);
+        const Column* at = std::lower_bound(columns + Index(starts[row]), end, Column(low));
+        for (; at < end && Index(*at) < high; ++at)
+            sums[*at] += factor * double(values[at - columns]);
     }
 
     void add(Index i, double factor, double* sums) const {

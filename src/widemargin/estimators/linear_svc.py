@@ -118,9 +118,10 @@ class LinearSVC(LinearClassifier):
     Notes
     -----
     **Solvers.** ``"auto"`` is dual coordinate descent with shrinking (``"dual"``) for a squared
-    penalty alone and more than 1500 features, which Newton's method finishes where it becomes
-    slow; otherwise Newton's method on ever less rounded losses (``"newton"``). The linear systems
-    of the latter are solved, by rule,
+    penalty alone and more than 1500 features, or costs so small that their mean times the mean
+    ||x||² is at most 1 (and at most 3000 rows for each feature); Newton's method finishes where
+    the descent becomes slow. Otherwise it is Newton's method on ever less rounded losses
+    (``"newton"``), whose linear systems are solved, by rule,
 
     - with a squared penalty and at most 1500 features: by the Gram matrix of the features,
       unless fewer rows than half the features have curvature;

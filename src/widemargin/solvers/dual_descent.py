@@ -28,7 +28,7 @@ __all__ = ["dual_descent"]
 
 TRIAL = 0.1  # share of the patience before which no forecast is made
 LEAST_SPAN = 2  # epochs from which a rate of convergence is taken
-EXPECTED = 0.5  # gap after an epoch, as a share of what was met in it, before any is measured
+EXPECTED, LEAST_EXPECTED = 0.5, 0.15  # gap after an epoch as a share of what was met in it
 
 
 def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
@@ -41,20 +41,21 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
     monitor : Monitor
         Limits, history and reports.
     """
-    share, whole = EXPECTED, True
+    whole, before = True, inf
     passes = 0.0
     met: list[float] = []
     while True:
         passes += machine.active / max(1, machine.rows)
         now = machine.epoch()
         monitor.iterations += 1
+        share = min(EXPECTED, max(LEAST_EXPECTED, now.gap / before)) if before > 0 else EXPECTED
+        before = now.gap
         ending = monitor.reached(share * now.violation, share * now.relative_gap)
         if ending and whole:
             exact = machine.measure()
             if status := monitor.reached(exact.violation, exact.relative_gap):
                 _look(machine, monitor, exact)
                 return status
-            share = min(1.0, exact.gap / now.gap) if now.gap > 0 else 1.0
         if stopped := _look(machine, monitor, now):
             return stopped
         whole = machine.active == machine.rows
@@ -64,6 +65,7 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
         met.append(now.relative_gap)
         left = _epochs_left(met, monitor.limits.gap) * machine.active / max(1, machine.rows)
         if passes > TRIAL * machine.patience and left > machine.patience - passes:
+            machine.measure()
             return Status.STALLED
 
 

@@ -24,6 +24,7 @@ FURTHER = 0.2
 SMALL_ROWS = 256  # so few rows are solved to rounding: it costs nothing and forgives no tolerance
 FEW_FEATURES = 1500  # so many make the matrix of a Newton step cheap
 SMALL_COST = 1.0
+ROWS_FOR_NEWTON = 3000
 SMALL_GAP = 1e-13
 ROUNDING = 1e-12
 
@@ -83,7 +84,8 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
     2. The solver that was asked for.
     3. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
        method finishes if it becomes slow.
-    4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2: a few epochs suffice then.
+    4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2, for then a few epochs
+       suffice, unless there are more than `ROWS_FOR_NEWTON` rows for each feature.
     5. Otherwise Newton's method.
     """
     if problem.l1 > 0 or problem.l2 <= 0 or problem.bias_l1 > 0:
@@ -92,6 +94,8 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
         return options.solver
     if data.features > FEW_FEATURES:
         return "dual"
+    if problem.costs.size > ROWS_FOR_NEWTON * data.features:
+        return "newton"
     return "dual" if data.reach(problem) <= SMALL_COST * problem.l2 else "newton"
 
 

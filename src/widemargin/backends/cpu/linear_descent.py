@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
 NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
 MOST_PASSES = 3000.0
+SELDOM = 8  # epochs over few rows after which the dual objective is summed up anew
 
 
 class CpuLinearDescent:
@@ -56,7 +57,7 @@ class CpuLinearDescent:
         self._refresh()
         self.order: NDArray[np.int64] = np.flatnonzero(problem.costs > 0)
         self.active = self.rows = self.order.size  # rows without a cost move nothing
-        self.safety, self.epochs = np.inf, 0
+        self.safety, self.epochs, self.objective = np.inf, 0, 0.0
         self.measured: LinearPoint | None = None
 
     @property
@@ -118,8 +119,9 @@ class CpuLinearDescent:
             self.centre += step
             self.bias[0] += step
         self.safety = worst if worst > 0 else np.inf
-        dual = self._dual_objective()
-        return LinearMeasure(dual + gap, dual, gap, 0.0, worst, self.active)
+        if self.epochs % SELDOM == 0 or 4 * self.active >= self.rows:
+            self.objective = self._dual_objective()  # it only grows, and slowly on few rows
+        return LinearMeasure(self.objective + gap, self.objective, gap, 0.0, worst, self.active)
 
     def _dual_objective(self) -> float:
         losses = self.problem.costs @ self.problem.loss.dual(self._shares(), self.problem.targets)

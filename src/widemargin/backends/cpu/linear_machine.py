@@ -22,6 +22,7 @@ LINE_STEPS = 40
 BALANCE_STEPS = 80
 ROUNDING = 1e-15
 BALANCED = 1e-11
+KNOWN_WIDTH, LEAST_WIDTH = 0.1, 1e-9  # first widths from a known point, in units of the scale
 LEAST_TELLING, TELLING = 1000, 10  # rows, and rows for each feature
 
 
@@ -68,7 +69,7 @@ class CpuLinearMachine:
         self.outputs, self.dual = np.zeros(self.rows), np.zeros(self.rows)
         self.curvature, self.moves = np.zeros(self.rows), np.zeros(self.rows)
         self.gradient = np.zeros(self.l1.size)  # Xᵀu, with the sum of u less the tilt last
-        self.width = 0.0 if self.smooth else self.scale * (1.0 if shares is None else 0.1)
+        self.width = 0.0 if self.smooth else self.scale * _first_width(start, self.scale)
         self._round_around(shares)
         self._refresh()
 
@@ -239,6 +240,18 @@ class CpuLinearMachine:
         """Go to the point of another machine and take its width."""
         self.x, self.width = other.x.copy(), other.width
         self._refresh()
+
+
+def _first_width(start: LinearPoint | None, scale: float) -> float:
+    """Return how far to round the kinks off at first, in units of the scale.
+
+    As far as any row is from obeying its conditions: within that the dual variables are uncertain.
+    """
+    if start is None or start.shares is None:
+        return 1.0
+    if start.judged is None:
+        return KNOWN_WIDTH
+    return min(KNOWN_WIDTH, max(LEAST_WIDTH, float(start.judged.violation) / scale))
 
 
 def dual_bound(l1: Vector, l2: Vector, v: Vector, dual: float) -> float:
