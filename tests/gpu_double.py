@@ -66,6 +66,12 @@ class NumpyDevice:
     def free_memory(self):
         return 1 << 30
 
+    def held_memory(self):
+        return 0
+
+    def give_back(self):
+        pass
+
     def synchronize(self):
         pass
 

@@ -59,6 +59,7 @@ class Columns:
                 rows = self.matrix[self.device.upload(self.places[at[some]])][:, places]
                 outputs += moves[some] @ rows.astype(np.float64, copy=False)
             return
+        self.data.keep_within_budget()
         for part in row_parts(self.ids.size, 1, self.data.rows_at_once(self.dtype, at.size)):
             columns = part if self.every else self.ids[part]
             self.data.add_rows(self.ids[at], columns, moves, outputs[part], self.dtype)

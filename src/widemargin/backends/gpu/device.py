@@ -121,6 +121,14 @@ class Device:
         pool = self.xp.get_default_memory_pool()
         return int(self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
 
+    def held_memory(self) -> int:
+        """Return the bytes that CuPy holds, in use or not."""
+        return int(self.xp.get_default_memory_pool().total_bytes())
+
+    def give_back(self) -> None:
+        """Give back the memory that CuPy holds but does not use."""
+        self.xp.get_default_memory_pool().free_all_blocks()
+
     def synchronize(self) -> None:
         """Wait until all that was asked for on this thread's stream is done."""
         self.xp.cuda.get_current_stream().synchronize()

@@ -28,6 +28,7 @@ Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 MATRIX_SHARE = 0.7  # of the budget, for kernel matrices
+HELD_SHARE = 0.75  # of the budget, beyond which unused memory is given back
 PART_SHARE = 16  # one part of a computation takes one in so many bytes of the budget
 MOST_AT_ONCE = 1 << 29  # kernel values computed between two looks at the keyboard
 TERMS_AT_ONCE = 1 << 12  # of a sum, so that many columns are summed side by side
@@ -56,6 +57,7 @@ class GpuKernelData:
         self, X: Any, kernel: Kernel | None, *, threads: int, budget: int | None, precision: str
     ) -> None:
         self.device = open_device()
+        self._held_before = self.device.held_memory()
         self.X, self.kernel, self.threads = rows_of_numbers(X, kernel), kernel, threads
         self.budget = self.device.free_memory() * 3 // 4 if budget is None else budget
         self.rows = int(X.shape[0])
@@ -112,6 +114,15 @@ class GpuKernelData:
         """Return how many kernel values one part of a computation may hold."""
         return int(min(MOST_AT_ONCE, self.budget // self.part_share // np.dtype(dtype).itemsize))
 
+    def keep_within_budget(self) -> None:
+        """Give unused memory back before the next part, if what is held nears the budget.
+
+        Parts differ in size, and CuPy keeps what no longer fits for later.
+        """
+        held = self.device.held_memory() - self._held_before
+        if held > HELD_SHARE * self.budget:
+            self.device.give_back()
+
     def rows_at_once(self, dtype: Any, other: int) -> int:
         """Return how many rows one part may hold, of which each meets so many others."""
         features = 1 if self.operands is None else self.operands.features
@@ -162,6 +173,7 @@ class GpuKernelData:
             for part in row_parts(ids.size, ids.size, self.values_at_once(dtype)):
                 self.block(part, slice(None), dtype, out=matrix[part])
             return matrix
+        self.keep_within_budget()
         width = self.rows_at_once(dtype, 1)
         for columns in row_parts(ids.size, 1, width):
             for part in row_parts(ids.size, 1, self.rows_at_once(dtype, columns.stop)):
@@ -178,6 +190,7 @@ class GpuKernelData:
         moves = self.device.upload(coefficients[used], np.float64)
         for some in row_parts(used.size, 1, min(TERMS_AT_ONCE, self.rows_at_once(dtype, 1))):
             chosen = columns[used[some]]
+            self.keep_within_budget()
             for part in row_parts(ids.size, 1, self.rows_at_once(dtype, chosen.size)):
                 self.add_rows(chosen, ids[part], moves[some], outputs[part], dtype)
         return np.asarray(self.device.download(outputs))

@@ -173,7 +173,9 @@ class GpuMachine:
     def _worst(self, kept: Ids, want: int) -> Ids:
         """Return the variables that violate most: half should rise, half should fall."""
         xp, state = self.device.xp, self.state
-        low, high = (self.device.upload(self._reach[:, k])[state.group] for k in (0, 1))
+        low, high = self._reach[0, :2]
+        if state.groups > 1:
+            low, high = (self.device.upload(self._reach[:, k])[state.group] for k in (0, 1))
         gradient = self._gradient()
         rises = (state.x < state.upper) & (gradient < high)
         falls = (state.x > state.lower) & (gradient > low)
@@ -185,7 +187,7 @@ class GpuMachine:
         worst = []
         for direction, depth in ((rises, gradient - low), (falls, high - gradient)):
             count = min(want // 2, int(direction.sum()))
-            order = xp.argsort(xp.where(direction, depth, np.inf))
+            order = xp.argsort(xp.where(direction, depth, np.inf).astype(np.float32))
             worst.append(self.device.download(order[:count]))
         return np.concatenate(worst).astype(np.int64)
 

@@ -20,7 +20,6 @@ EACH = 4  # variables of a thread of the block solver
 STEP = 32 * EACH  # a block has a multiple of this many places
 LARGEST = 8 * STEP  # MOST_WARPS of them
 FEW = 1 << 13  # variables that a few lanes to a segment look through at once
-MANY = 1 << 16  # variables from which fewer rounds on larger blocks take less time
 COLUMNS = 32  # of a thread block of add_rows
 RESULT = np.dtype(
     [
@@ -126,7 +125,7 @@ class CudaRounds:
         xp = device.xp
         self.device, self.state, self.matrix, self.ids = device, state, matrix, ids
         self.diagonal = diagonal
-        self.size = LARGEST if state.x.size >= MANY else LARGEST // 2
+        self.size = LARGEST
         self.blocks = [device.upload(np.full(self.size, -1, dtype=np.int32)) for _ in range(2)]
         self.kernel = xp.empty((self.size, self.size), dtype=matrix.dtype)
         self.entered = device.upload(np.full(state.x.size, -1, dtype=np.int32))
