@@ -136,6 +136,21 @@ def test_far_from_the_origin(gpu):
     np.testing.assert_allclose(*blocks, rtol=1e-8)
 
 
+@pytest.mark.gpu
+def test_memory_stays_within_its_limit():
+    """The kernel matrix would take 144 MB."""
+    if not gpu_is_usable():
+        pytest.skip("there is no NVIDIA GPU, or CuPy is not installed")
+    device = device_module.open_device()
+    data = draw_data(6000, features=50, dtype=np.float32)
+    SVC(device="cuda").fit(data.X[:100], data.task.signs[:100])  # what is held from now on
+    device.give_back()
+    before = device.held_memory()
+    fit = SVC(kernel=RBF(0.02), device="cuda", memory_limit="120MB").fit(data.X, data.task.signs)
+    assert fit.status_ is Status.CONVERGED
+    assert device.held_memory() - before <= 120e6
+
+
 # --- estimators ----------------------------------------------------------------------------------
 
 
@@ -220,6 +235,17 @@ def test_limits_callbacks_and_warm_start(gpu, monkeypatch):
         )
     with pytest.warns(ConvergenceWarning, match="max_time"):
         fit.set_params(callback=None, max_time=1e-9).fit(data.X, data.task.signs)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_outputs_beyond_all_numbers_are_named(gpu, value):
+    data = draw_data(50)
+    problem = PROBLEMS["c_svc"].state(data.task)
+    ids = np.arange(50)
+    fit = open_gpu(data).machine(problem, [ids], problem.upper, "float64", lambda: None)
+    fit.device.write(fit.state.outputs, np.full(50, value))
+    with pytest.raises(FloatingPointError, match="kernel values overflow"):
+        fit.measure()
 
 
 def test_overflow_is_named(gpu):

@@ -113,7 +113,8 @@ class GpuMachine:
         """Return violation, gap and objective over all rows."""
         self._reach = self.device.reach(self.state)
         low, high, total, count = self._reach.T
-        violation = max(0.0, float((high - low).max()))
+        with np.errstate(invalid="ignore"):  # after an overflow, of which the sums tell
+            violation = max(0.0, float((high - low).max()))
         self._multipliers = np.array(
             [
                 -t / c if c else -_middle(a, b)
