@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from cases import KERNELS, PROBLEMS, Data, draw_data
+from sklearn.datasets import load_digits
 from solving import solve
 
+from widemargin import SVC
 from widemargin.backends.cpu import kernel_data
 from widemargin.kernels import RBF, FunctionKernel, Linear, Polynomial, Sigmoid
 from widemargin.solution import Status
@@ -312,3 +314,15 @@ def test_concurrent_fits_equal_serial_ones_to_the_last_bit():
             np.testing.assert_array_equal(one.outputs, other.outputs)
             assert one.certificate == other.certificate
             assert one.iterations == other.iterations
+
+
+def test_pairs_that_share_kept_rows_are_not_solved_side_by_side():
+    """With little memory the pairs are more than one block, and their kernel rows are kept."""
+    X, y = load_digits(return_X_y=True)
+    X = np.hstack([X, X + 0.1]) / 16  # of so many columns that rows are worth keeping
+    one, two = (
+        SVC(C=10, gamma=0.02, n_jobs=threads, memory_limit=3_000_000).fit(X, y)
+        for threads in (1, 2)
+    )
+    assert two.kkt_violation_ <= two.tol
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)

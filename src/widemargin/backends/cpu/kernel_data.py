@@ -152,9 +152,13 @@ class CpuKernelData:
 
     def _block_size(self, problem: Problem, precision: str) -> int:
         """Return the variables of a block, whose kernel matrix gets an eighth of the budget."""
-        fit = int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
+        fit = self._fitting(precision)
         size = problem.linear.size
         return size if size <= min(WHOLE * BLOCK, fit) else max(LEAST_BLOCK, min(BLOCK, fit))
+
+    def _fitting(self, precision: Any) -> int:
+        """Return the variables whose kernel matrix takes an eighth of the budget."""
+        return int((self.budget / 8 / np.dtype(precision).itemsize) ** 0.5)
 
     def _exact_size(self) -> int:
         """Return the variables of a block for Newton steps: a few float64 matrices of their own."""
@@ -220,8 +224,11 @@ class CpuKernelData:
 
     @property
     def side_by_side(self) -> int:
-        """Variables up to which machines are solved beside one another."""
-        return SIDE_BY_SIDE
+        """Variables up to which machines are solved beside one another.
+
+        Each is then a single block in either precision: a cache of kernel rows has no lock.
+        """
+        return min(SIDE_BY_SIDE, self._fitting(np.float64))
 
     @property
     def at_once(self) -> int:
