@@ -16,6 +16,7 @@ from widemargin.kernels import RBF, ChiSquared, Spectrum
 ROWS = 12
 X = np.random.default_rng(0).normal(size=(ROWS, 3))
 Y = np.tile([0, 1], ROWS // 2)
+THREE = np.tile([0, 1, 2], ROWS // 3)
 GRAM = X @ X.T
 OBJECT = ["aab", "aba", "bbc", "bcb"]
 
@@ -168,11 +169,15 @@ SETTINGS = [
         lambda: fit(decision_function_shape="x"),
         "decision_function_shape must be one of .*found 'x'",
     ),
-    (lambda: fit(decision_function_shape="ovo", break_ties=True), "break_ties must be False when"),
+    (lambda: fit(break_ties="yes"), "break_ties must be True or False, found 'yes'"),
 ]
 
 PREDICTION = [
     (lambda: fit().predict(X[:, :2]), "X has 2 features, but SVC is expecting 3"),
+    (
+        lambda: fit(y=THREE, decision_function_shape="ovo", break_ties=True).predict(X),
+        "break_ties must be False when .* set one of the two",
+    ),
     (lambda: fit().predict(with_entry(np.nan)), "X contains NaN"),
     (lambda: fit().decision_function(X[0]), "Expected 2D array, got 1D array"),
     (lambda: SVDD().fit(X).decision_function(X[:, :2]), "X has 2 features, but SVDD"),
@@ -259,10 +264,41 @@ def test_number_of_support_columns_is_recognised() -> None:
         machine.predict(GRAM[:, machine.support_])
 
 
-def test_failed_fit_leaves_the_estimator_unfitted() -> None:
-    for bad in (with_entry(np.nan), 1e200 * X):
-        machine = SVC(gamma=1.0)
-        with pytest.raises(ValueError, match=r"NaN|overflow"):
-            machine.fit(bad, Y)
-        with pytest.raises(NotFittedError):
-            machine.predict(X)
+@pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM])
+@pytest.mark.parametrize("bad", [with_entry(np.nan), 1e200 * X])
+@pytest.mark.parametrize("before", [False, True])
+def test_failed_fit_leaves_the_estimator_unfitted(
+    kind: type, bad: np.ndarray, before: bool
+) -> None:
+    """No mixture of an earlier model with the classes or columns of the failed one either."""
+    machine = kind(gamma=1.0)
+    if before:
+        machine.fit(X[:, :2], Y + 5)
+    with pytest.raises(ValueError, match=r"NaN|overflow"):
+        machine.fit(bad, Y)
+    with pytest.raises(NotFittedError):
+        machine.predict(X)
+    assert not [name for name in vars(machine) if name.endswith("_")]
+
+
+def test_failed_fit_keeps_what_a_warm_start_goes_on_from() -> None:
+    machine = SVC(gamma=1.0, warm_start=True).fit(X, Y)
+    expected = machine.decision_function(X)
+    with pytest.raises(ValueError, match="NaN"):
+        machine.fit(with_entry(np.nan), Y)
+    np.testing.assert_array_equal(machine.decision_function(X), expected)
+
+
+def test_shape_of_pairs_goes_with_ties_until_a_label_is_asked_for() -> None:
+    machine = fit(y=THREE, decision_function_shape="ovo", break_ties=True)
+    assert machine.decision_function(X).shape == (ROWS, 3)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "joint"])
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_probabilities_are_those_of_the_last_fit_or_none(multi_class: str) -> None:
+    machine = fit(y=THREE, probability=True, multi_class=multi_class)
+    machine.set_params(probability=False).fit(X, THREE)
+    machine.probability = True
+    with pytest.raises(NotFittedError, match="not available when fitted with probability=False"):
+        machine.predict_proba(X)

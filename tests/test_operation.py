@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SVC, SVR, OneClassSVM, Status
@@ -67,6 +67,35 @@ def test_warm_start_goes_on_from_where_the_limit_struck() -> None:
     assert machine.n_iter_[0] < whole.n_iter_[0]
     assert half < machine.dual_objective_
     assert machine.dual_objective_ == pytest.approx(whole.dual_objective_, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr", "joint"])
+def test_calibrating_counts_for_the_time_limit_and_can_be_interrupted(multi_class: str) -> None:
+    """The callback of the first fold interrupts, or uses up the time."""
+    X, y = make_blobs(1200, 4, centers=3, cluster_std=6.0, random_state=0)
+    rounds: list[int] = []
+    machine = SVC(multi_class=multi_class, n_jobs=1, callback=lambda p: rounds.append(0)).fit(X, y)
+    whole = len(rounds)
+
+    def at_the_first_fold(act: Any) -> Any:
+        rounds.clear()
+        return lambda p: act() if rounds.append(0) or len(rounds) == whole + 1 else None
+
+    machine.set_params(probability=True, callback=at_the_first_fold(_thread.interrupt_main))
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert machine.status_ is Status.CONVERGED
+    assert machine.score(X, y) > 0.5
+    with pytest.raises(NotFittedError, match="probability"):
+        machine.predict_proba(X)
+    limit = 1.0
+    machine.set_params(max_time=limit, callback=at_the_first_fold(lambda: time.sleep(limit)))
+    began = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="calibrating stopped at max_time.*Raise max_time"):
+        machine.fit(X, y)
+    assert time.perf_counter() - began < 2 * limit + 0.5
+    assert (machine.predict_proba(X).argmax(axis=1) == machine.predict(X)).all()
 
 
 def test_callback_hears_of_progress_and_can_stop() -> None:

@@ -46,7 +46,7 @@ class JointMixin:
         self: Any, data: FitData, labels: Ids, costs: Vector, start: Any, line: Any = None
     ) -> JointSolution:
         schedule = self._schedule(data, line)
-        monitor = Monitor(schedule.limits, schedule.reporter)
+        monitor = Monitor(schedule.limits, schedule.reporter, schedule.began)
         costs = float(self.C) * costs
         try:
             return solve_joint(open_joint_data(data.rows), labels, costs, start, monitor)

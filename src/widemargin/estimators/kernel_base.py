@@ -1,7 +1,9 @@
 """What all kernel estimators share: settings, data, running the machines, and the certificate."""
 
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,15 +45,21 @@ __all__ = ["FitData", "KernelEstimator"]
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+FITTED = ("_dense_dual_coef", "_expansion", "_group_starts", "_trained_by")  # private attributes
+
 
 @dataclass(frozen=True)
 class FitData:
-    """Validated training data: rows (or their kernel matrix), kernel, and what backends need."""
+    """Validated training data: rows (or their kernel matrix), kernel, and what backends need.
+
+    `began` is when the fit did, from which `max_time` counts.
+    """
 
     X: Any
     kernel: Kernel | None
     weights: Vector
     rows: Any  # CpuKernelData or GpuKernelData
+    began: float
 
 
 class KernelEstimator(CostMixin, BaseEstimator):
@@ -104,16 +112,37 @@ class KernelEstimator(CostMixin, BaseEstimator):
         self.backend_ = choose_backend(self.device, arrays[0])
         return [to_host(values) for values in arrays]
 
+    @contextmanager
+    def _whole_or_nothing(self) -> Iterator[None]:
+        """Leave no mixture of two models behind when a fit ends without a solution.
+
+        The estimator is then not fitted; but what `warm_start` may go on from is not lost.
+        """
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            lost = [n for n in before if n.endswith("_") or n in FITTED]
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            for name in () if self.warm_start else lost:
+                delattr(self, name)
+            raise
+
     def _open(self, X: Any, weights: Vector) -> FitData:
         """Resolve the kernel and open the rows on the backend."""
+        began = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):  # the solver tells of an overflow
             kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
             if kernel is None:
                 check_gram(X)
-            data = open_kernel_data(
-                self.backend_, X, kernel, self.n_jobs, self.memory_limit, self.precision
-            )
-        return FitData(X, kernel, weights, data)
+            try:
+                data = open_kernel_data(
+                    self.backend_, X, kernel, self.n_jobs, self.memory_limit, self.precision
+                )
+            except FloatingPointError as overflow:
+                raise ValueError(str(overflow)) from None
+        return FitData(X, kernel, weights, data, began)
 
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         return check_rows(self, X, y, reset=reset, objects=self._takes_objects())
@@ -134,6 +163,7 @@ class KernelEstimator(CostMixin, BaseEstimator):
                 weights=self.solver == "auto" and self.max_iter < 0,
             ),
             reporter=report if line is not None or self.callback is not None else None,
+            began=data.began,
         )
 
     def _solve(self, data: FitData, jobs: Sequence[Job]) -> list[Solution]:

@@ -75,11 +75,13 @@ class KernelClassifier(
             After Ctrl-C. If a point had been reached the estimator is fitted with it and
             ``status_`` says so; otherwise it is not fitted.
         """
-        data, labels, costs = self._take(X, y, sample_weight)
-        if self.multi_class == "joint" and len(self.classes_) > 2:
-            self._fit_joint(data, labels, costs)
-        else:
-            self._fit_pairs(data, labels, costs)
+        with self._whole_or_nothing():
+            data, labels, costs = self._take(X, y, sample_weight)
+            if self.multi_class == "joint" and len(self.classes_) > 2:
+                self._fit_joint(data, labels, costs)
+            else:
+                self._fit_pairs(data, labels, costs)
+        self._forget_calibration()
         if self._gives_probabilities() and self.status_ is not Status.INTERRUPTED:
             self._calibrate(data, labels, costs)
         self._warn_or_stop()
@@ -99,8 +101,7 @@ class KernelClassifier(
         check_choice("multi_class", self.multi_class, ("ovo", "ovr", "joint"))
         if self.probability != "deprecated":
             check_flag("probability", self.probability)
-        if self.break_ties and self.decision_function_shape == "ovo" and self.multi_class == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        check_flag("break_ties", self.break_ties)
 
     def _targets(self, y: Any, sample_weight: Any) -> tuple[Ids, Vector]:
         """Return class numbers and weights; classes are those of rows with any weight."""
@@ -240,7 +241,10 @@ class KernelClassifier(
             return np.asarray(np.argmax(self.decision_function(X), axis=1))
         if self.break_ties:
             if self.decision_function_shape == "ovo":
-                raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+                raise ValueError(
+                    "break_ties must be False when decision_function_shape is 'ovo', which has a "
+                    "column for each pair and none for a class; set one of the two"
+                )
             return np.asarray(np.argmax(self.decision_function(X), axis=1))
         return np.asarray(
             np.argmax(pair_votes(self._pair_decisions(X), len(self.classes_)), axis=1)

@@ -45,18 +45,19 @@ class KernelDetector(OutlierMixin, KernelEstimator):
             The fitted estimator.
         """
         self._check_settings()
-        X, sample_weight = self._arrive(X, sample_weight)
-        X = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
-        data = self._open(X, weights)
-        rows = np.flatnonzero(weights > 0)
-        problem = self._problem(data, rows, weights[rows])
-        (solution,) = self._solve(data, [Job(problem, [rows], self._start(problem, ()))])
-        machine = read_machine(problem, solution, rows)
-        self.machines_ = [machine]
-        self._keep_certificate([solution])
-        self.n_iter_ = solution.iterations
-        self._keep(data, problem, machine)
+        with self._whole_or_nothing():
+            X, sample_weight = self._arrive(X, sample_weight)
+            X = self._rows(X, reset=True)
+            weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
+            data = self._open(X, weights)
+            rows = np.flatnonzero(weights > 0)
+            problem = self._problem(data, rows, weights[rows])
+            (solution,) = self._solve(data, [Job(problem, [rows], self._start(problem, ()))])
+            machine = read_machine(problem, solution, rows)
+            self.machines_ = [machine]
+            self._keep_certificate([solution])
+            self.n_iter_ = solution.iterations
+            self._keep(data, problem, machine)
         self._warn_or_stop()
         return self
 

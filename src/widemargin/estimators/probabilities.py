@@ -1,10 +1,12 @@
 """``probability=True``: class probabilities whose largest entry is the predicted class."""
 
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +19,7 @@ from ..reductions.calibration import (
     softmax,
 )
 from ..reductions.held_out import held_out_decisions
+from ..reductions.jobs import Schedule
 from ..reductions.multiclass import oriented
 from .kernel_base import FitData
 
@@ -41,6 +44,11 @@ class ProbabilityMixin:
     def _gives_probabilities(self: Any) -> bool:
         return self.probability is True or self.probability == 1
 
+    def _forget_calibration(self: Any) -> None:
+        """Remove what an earlier fit calibrated."""
+        for name in ("slopes_", "temperature_"):
+            vars(self).pop(name, None)
+
     def _calibrate(self: Any, data: FitData, labels: Ids, costs: Vector) -> None:
         """Fit slopes or a temperature on decisions of machines that had not seen the rows."""
         warnings.warn(
@@ -49,12 +57,26 @@ class ProbabilityMixin:
             FutureWarning,
             stacklevel=3,
         )
-        k = len(self.classes_)
         schedule = self._schedule(data)
         if self._trained_by == "joint":
             scores = self._held_out_joint(data, labels, costs)
             self.temperature_ = fit_temperature(scores, labels, data.weights)
-            return
+        else:
+            self._calibrate_pairs(data, labels, costs, schedule)
+        limit = schedule.limits.seconds
+        if not self.fit_status_ and limit and time.perf_counter() - data.began >= limit:
+            warnings.warn(
+                f"{type(self).__name__} converged, but calibrating stopped at max_time: its "
+                "probabilities rest in part on rows that the machines had seen. Raise max_time",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _calibrate_pairs(
+        self: Any, data: FitData, labels: Ids, costs: Vector, schedule: Schedule
+    ) -> None:
+        """Fit slopes for each pair of classes, or a temperature for the classes' scores."""
+        k = len(self.classes_)
         decisions = held_out_decisions(
             data.rows, self.machines_, labels, costs, self._problem, self._read, schedule
         )
@@ -90,6 +112,10 @@ class ProbabilityMixin:
             Probabilities, in the order of ``classes_``.
         """
         check_is_fitted(self, "support_")
+        if not (hasattr(self, "slopes_") or hasattr(self, "temperature_")):
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False; fit again"
+            )
         k = len(self.classes_)
         if self._trained_by != "ovo":
             p = softmax(self.temperature_ * self._class_scores(X))

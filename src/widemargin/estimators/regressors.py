@@ -47,23 +47,24 @@ class _KernelRegressor(RegressorMixin, KernelEstimator):
             raise ValueError(
                 "requires y to be passed, but the target y is None: a regressor learns from targets"
             )
-        X, y, sample_weight = self._arrive(X, y, sample_weight)
-        X = self._rows(X, y, reset=True)
-        y = self._targets(y)
-        weights = check_weights(sample_weight, y.shape[0])
-        data = self._open(X, weights)
-        rows = np.flatnonzero(weights > 0)
-        problem = self._problem(y[rows], weights[rows])
-        (solution,) = self._solve(data, [Job(problem, [rows], self._start(problem, ()))])
-        machine = read_machine(problem, solution, rows)
-        self.machines_ = [machine]
-        self._keep_certificate([solution])
-        support = machine.support
-        coefficients = machine.coefficients[machine.coefficients != 0][None]
-        self.intercept_ = np.array([machine.bias])
-        self.n_iter_ = solution.iterations
-        self.n_support_ = np.array([support.size], dtype=np.int32)
-        self._keep_support(data, support, coefficients, np.array([0, support.size]))
+        with self._whole_or_nothing():
+            X, y, sample_weight = self._arrive(X, y, sample_weight)
+            X = self._rows(X, y, reset=True)
+            y = self._targets(y)
+            weights = check_weights(sample_weight, y.shape[0])
+            data = self._open(X, weights)
+            rows = np.flatnonzero(weights > 0)
+            problem = self._problem(y[rows], weights[rows])
+            (solution,) = self._solve(data, [Job(problem, [rows], self._start(problem, ()))])
+            machine = read_machine(problem, solution, rows)
+            self.machines_ = [machine]
+            self._keep_certificate([solution])
+            support = machine.support
+            coefficients = machine.coefficients[machine.coefficients != 0][None]
+            self.intercept_ = np.array([machine.bias])
+            self.n_iter_ = solution.iterations
+            self.n_support_ = np.array([support.size], dtype=np.int32)
+            self._keep_support(data, support, coefficients, np.array([0, support.size]))
         self._warn_or_stop()
         return self
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Problem
-from ..solution import Solution
+from ..solution import Solution, Status
 from .calibration import fold_numbers
-from .jobs import Job, Schedule, run_jobs
+from .jobs import Interrupted, Job, Schedule, run_jobs
 from .machines import Machine
 
 __all__ = ["held_out_decisions"]
@@ -59,6 +59,8 @@ def held_out_decisions(
             kept.append(inside)
         decisions = np.empty(rows.size)
         for fold, solution in enumerate(run_jobs(data, jobs, schedule)):
+            if solution.status is Status.INTERRUPTED:
+                raise Interrupted
             part = read(jobs[fold].problem, solution, rows[kept[fold]], machine.classes)
             outside = np.flatnonzero(folds == fold)
             decisions[outside] = part.bias + data.outputs_at(

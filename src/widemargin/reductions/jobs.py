@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to run jobs: limits, options, and who hears of progress."""
+    """How to run jobs: limits, options, who hears of progress, and when the fit began."""
 
     limits: Limits
     options: Options
     reporter: Reporter | None = None
+    began: float = field(default_factory=time.perf_counter)
 
 
 def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[Solution]:
@@ -52,7 +53,7 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
     Interrupted
         If Ctrl-C left some job without a solution.
     """
-    began, report = time.perf_counter(), _Report(schedule.reporter)
+    began, report = schedule.began, _Report(schedule.reporter)
     small = [job for job in jobs if job.problem.linear.size <= data.side_by_side]
     if sum(job.problem.linear.size**2 for job in jobs) < LITTLE:
         data, small = data.on_threads(1), []

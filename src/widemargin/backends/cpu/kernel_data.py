@@ -13,7 +13,7 @@ from ...kernels import Kernel
 from ...problem import Problem
 from ...solution import Certificate
 from .certificate import certify
-from .machine import CpuMachine, Segment, View, whole
+from .machine import OVERFLOW, CpuMachine, Segment, View, whole
 from .memory import Scratch
 from .row_cache import RowCache
 from .sources import (
@@ -72,6 +72,7 @@ class CpuKernelData:
         self.rows = count_rows(X)
         self.source = self._open(np.dtype(np.float64))
         self.diagonal = self.source.diagonal()
+        self._largest_norm = self._check_norms()
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
         self.scratch = Scratch()
@@ -109,12 +110,21 @@ class CpuKernelData:
             return ("float64",)
         return ("float32", "float64")
 
+    def _check_norms(self) -> float:
+        """Return the largest ||x||² where values hide it: exp and quotients of inf look like 1."""
+        spec = None if self.kernel is None else self.kernel.native()
+        if spec is None or spec.kind.name not in ("RBF", "COSINE"):
+            return 0.0
+        largest = float(np.max(_squared_norms(self.X, getattr(self.source, "centre", None))))
+        if not np.isfinite(largest):
+            raise FloatingPointError(OVERFLOW)
+        return largest
+
     def _exponent_error(self) -> float:
         spec = None if self.kernel is None else self.kernel.native()
         if spec is None or spec.kind.name != "RBF":
             return 0.0
-        spread = float(np.max(_squared_norms(self.X, getattr(self.source, "centre", None))))
-        return spec.gamma * spread * float(np.finfo(np.float32).eps)
+        return spec.gamma * self._largest_norm * float(np.finfo(np.float32).eps)
 
     def machine(
         self,

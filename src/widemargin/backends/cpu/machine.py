@@ -15,10 +15,16 @@ from .newton import BlockFinish
 from .row_cache import RowCache
 from .sources import Source
 
-__all__ = ["CpuMachine", "Segment", "View"]
+__all__ = ["OVERFLOW", "CpuMachine", "Segment", "View"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
+
+
+OVERFLOW = (
+    "kernel values overflow: the numbers in X are too large for this kernel; "
+    "scale the columns (for example with StandardScaler) or lower gamma or degree"
+)
 
 
 @dataclass(frozen=True)
@@ -167,10 +173,7 @@ class CpuMachine:
             self._dual = -(0.5 * quadratic + linear)
         dual = self._dual
         if not np.isfinite(dual):
-            raise FloatingPointError(
-                "kernel values overflow: the numbers in X are too large for this kernel; "
-                "scale the columns (for example with StandardScaler) or lower gamma or degree"
-            )
+            raise FloatingPointError(OVERFLOW)
         size = max(abs(dual), abs(dual + gap))
         self._multipliers = np.array(multipliers)
         self._scale = self.problem.scale(multipliers)
