@@ -1,6 +1,7 @@
 """Settings of all tests, and the command line as a fixture."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,9 @@ os.environ["MPLBACKEND"] = "agg"  # pictures are drawn where there is no screen,
 settings.register_profile("widemargin", deadline=None)
 settings.load_profile("widemargin")
 
+# A shell starts what runs in its background deaf to Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

@@ -59,6 +59,7 @@ def general_solver(problem, K):
     ).x
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # rounding, in SLSQP
 @each_problem
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial", "laplacian"])
 def test_tiny_problems_as_a_general_solver(name, kernel):

@@ -1,43 +1,29 @@
-"""scikit-learn's own checks of its conventions, all of them; online learners have a file apart."""
+"""scikit-learn's own checks of its conventions, all of them, for every public estimator."""
 
+import inspect
 from typing import Any
 
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widemargin import (
-    SVC,
-    SVDD,
-    SVR,
-    LinearOneClassSVM,
-    LinearSVC,
-    LinearSVR,
-    LogisticRegression,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-)
+import widemargin
+from widemargin import SVC, LinearSVC, LinearSVR
 
-MACHINES = [
-    SVC(),
+PUBLIC = [getattr(widemargin, name) for name in widemargin.__all__]
+ESTIMATORS = [kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
+OTHER_SETTINGS = [
     SVC(multi_class="ovr", kernel="linear"),
     SVC(multi_class="joint"),
-    NuSVC(),
-    SVR(),
-    NuSVR(),
-    OneClassSVM(),
-    SVDD(),
-    LinearSVC(),
+    SVC(kernel="precomputed"),
+    SVC(solver="newton"),
     LinearSVC(loss="hinge", multi_class="crammer_singer"),
     LinearSVC(loss="logistic", penalty="elasticnet", multi_class="ovo"),
-    LinearSVR(),
     LinearSVR(loss="squared_epsilon_insensitive", penalty="l1"),
-    LinearOneClassSVM(),
-    LogisticRegression(),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:specified nu is infeasible")
-@parametrize_with_checks(MACHINES)
+@parametrize_with_checks([kind() for kind in ESTIMATORS] + OTHER_SETTINGS)
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
     check(estimator)

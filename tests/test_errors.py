@@ -86,7 +86,10 @@ TARGETS = [
     (lambda: SVR().fit(X, np.eye(ROWS)), r"y should be a 1d array.* shape \(12, 12\)"),
     (lambda: SVR().fit(X, np.where(Y, np.nan, 1.0)), "y contains NaN or infinity.* finite"),
     (lambda: NuSVR().fit(X, np.where(Y, np.inf, 1.0)), "y contains NaN or infinity.* finite"),
-    (lambda: SVR().fit(X, Y.astype(str)[::-1] + "m"), "y must hold numbers, found dtype <U"),
+    (
+        lambda: SVR().fit(X, np.char.add(Y.astype(str)[::-1], "m")),
+        "y must hold numbers, found dtype <U",
+    ),
 ]
 
 WEIGHTS = [

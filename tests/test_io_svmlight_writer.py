@@ -105,9 +105,14 @@ def test_zeros():
     assert written(stored, [1, 2]) == b"1 2:0\n2\n"
 
 
+def some_entries(rows, columns):
+    random = np.random.default_rng(1)
+    return sp.csr_array(random.random((rows, columns)) * (random.random((rows, columns)) < 0.1))
+
+
 def test_scikit_learn_reads_it():
     random = np.random.default_rng(0)
-    X = sp.random_array((500, 300), density=0.1, rng=random, format="csr")
+    X = some_entries(500, 300)
     y = random.standard_normal(500)
     A, b = load_svmlight_file(io.BytesIO(written(X, y)), n_features=300, zero_based=False)
     assert (A != X).nnz == 0
@@ -118,7 +123,7 @@ def test_scikit_learn_reads_it():
 @pytest.mark.parametrize("entries", [1, 100, 10**6])
 def test_blocks_and_threads_do_not_matter(threads, entries, monkeypatch):
     random = np.random.default_rng(0)
-    X = sp.random_array((3000, 50), density=0.1, rng=random, format="csr")
+    X = some_entries(3000, 50)
     y = [random.integers(0, 9, random.integers(0, 3)) for _ in range(3000)]
     comments = [f"row {row}" for row in range(3000)]
     options = {"multilabel": True, "query_id": np.arange(3000), "comments": comments}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import (
     SVC,
@@ -37,11 +36,6 @@ ALL = [
     PassiveAggressiveClassifier(),
     Winnow(),
 ]
-
-
-@parametrize_with_checks(ALL)
-def test_check_estimator(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 # --- the truth -----------------------------------------------------------------------------------

@@ -310,7 +310,8 @@ def test_signatures(kind: str) -> None:
     ours = inspect.signature(getattr(widemargin, kind)).parameters
     for name, parameter in theirs.items():
         assert name in ours, name
-        assert ours[name].default == parameter.default, name
+        if name != "probability" or parameter.default == "deprecated":  # so since 1.9
+            assert ours[name].default == parameter.default, name
         assert ours[name].kind == parameter.kind, name
     for method in ("fit", "predict", "decision_function", "score_samples", "score"):
         if hasattr(getattr(svm, kind), method):

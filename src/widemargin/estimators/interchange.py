@@ -160,6 +160,8 @@ def to_sklearn(estimator: Any) -> Any:
     known = kind().get_params(deep=False)
     given = estimator.get_params(deep=False)
     shared = {name: given[name] for name in known if name in given}
+    if shared.get("probability") == "deprecated":  # the default of scikit-learn since 1.9
+        shared["probability"] = known["probability"]
     linear = isinstance(estimator, LinearSVC | LinearSVR)
     if linear:
         shared |= {name: known[name] for name in ("tol", "max_iter") if shared[name] in (None, -1)}

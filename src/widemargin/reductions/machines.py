@@ -20,6 +20,7 @@ Ids = NDArray[np.int64]
 
 SHOWN = 6  # rows of each class that an error names
 ROUNDING = 1e-10  # of an output, relative
+LAST_DIGIT = 1e-15  # share of the multipliers below which their difference is none
 NEARLY_ALL = 1 - 1e-5  # of what the lighter class can carry: nu has been lowered
 
 
@@ -97,7 +98,8 @@ def read_nu_svc(
     first, second = solution.certificate.multipliers
     (low1, high1), (low2, high2) = solution.certificate.multiplier_range
     rho = 0.5 * (second - first)
-    scale = rho if rho > 0 else 1.0
+    rounding = LAST_DIGIT * max(abs(first), abs(second))
+    scale = rho if rho > rounding and rho**2 > 0 else 1.0
     share = _share_of_first(problem)
     rest = 1.0 - share
     bias = share * first + rest * second

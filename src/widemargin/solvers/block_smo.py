@@ -16,7 +16,8 @@ Where this differs from them:
    Newton steps on its free variables, so the time hardly depends on C.
 3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh.
 4. A backend that loses time whenever it is looked at makes several rounds between two looks.
-5. It ends: when steps no longer decrease the objective beyond rounding it says so and stops.
+5. It ends: when steps no longer decrease the objective beyond rounding, or the violation is below
+   what the numbers carry, it says so and stops.
 """
 
 from ..solution import Progress, Status
@@ -26,6 +27,7 @@ from .operations import BlockOperations, Measure
 __all__ = ["block_smo"]
 
 STALLED_ROUNDS, STALLED_EXACT = 20, 4  # rounds; fewer if their blocks are solved exactly
+STALLED_WHOLE = 4  # rounds in which all variables were solved for, and neither measure halved
 INNER_SHARE = 0.3
 SHRINK_EVERY = 5
 BURST = 5000  # inner steps on a block before Newton steps, once these are in use
@@ -71,7 +73,7 @@ def block_smo(
             if status.converged and machine.take_back():
                 continue
             return status
-        stuck = stall.over(now, exact)
+        stuck = stall.over(now, exact, machine.whole)
         if machine.ahead and not (exact or stuck):
             step = machine.go_ahead(tolerance, INNER_SHARE, monitor.steps_left(steps))
             monitor.iterations += step.iterations
@@ -129,9 +131,11 @@ class _Stall:
         self.violation = float("inf")
         self.largest_dual = 0.0
         self.idle = 0
+        self.goals = (float("inf"), float("inf"))  # for violation and gap of the whole
+        self.waiting = 0
 
-    def over(self, now: Measure, exact: bool) -> bool:
-        """Take in a measure; return whether progress has ended.
+    def over(self, now: Measure, exact: bool, whole: bool) -> bool:
+        """Take in a measure; return whether progress has ended, or is below what numbers carry.
 
         An objective that tends to 0 gains a share of itself for ever. But it is a sum of numbers
         that were larger, so what is far below the largest objective seen is rounding too.
@@ -145,4 +149,12 @@ class _Stall:
             self.idle = 0
         else:
             self.idle += 1
-        return self.idle >= (STALLED_EXACT if exact else STALLED_ROUNDS)
+        if now.violation < self.goals[0] or now.gap < self.goals[1] or not (exact and whole):
+            self.goals, self.waiting = (0.5 * now.violation, 0.5 * now.gap), 0
+        else:
+            self.waiting += 1
+        return (
+            self.idle >= (STALLED_EXACT if exact else STALLED_ROUNDS)
+            or self.waiting >= STALLED_WHOLE
+            or now.violation <= now.rounding
+        )

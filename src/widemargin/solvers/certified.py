@@ -83,6 +83,7 @@ class Options:
     shrinking: bool = True
     exact: bool = False
     weights: bool = False  # whether a linear kernel may be solved in the weights of the features
+    precise: bool = False  # whether to begin with the most precise kernel values
 
 
 def solve_certified(
@@ -95,7 +96,9 @@ def solve_certified(
 ) -> Solution:
     """Return the certified solution of one machine over the rows of some segments of the data."""
     x, indefinite = start, False
-    precisions = data.precisions[-1:] if problem.rows <= SMALL_ROWS else data.precisions
+    best: tuple[Any, Any, Certificate] | None = None
+    precise = options.precise or problem.rows <= SMALL_ROWS
+    precisions = data.precisions[-1:] if precise else data.precisions
     for precision in precisions:
         machine = data.machine(problem, segments, x, precision, monitor.out_of_budget)
         rough = precision != precisions[-1]
@@ -105,12 +108,16 @@ def solve_certified(
             outputs, certificate = data.certify(problem, segments, x, machine)
             reached = monitor.reached(certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
+            if best is None or reached or _better(certificate, best[-1], indefinite):
+                best = x.copy(), outputs, certificate
             if final or precision == "float64":
                 break
             if rough and status is Status.STALLED:
                 options = replace(options, exact=True)
                 break
             machine.correct(outputs)
+        assert best is not None
+        x, outputs, certificate = best
         if final:
             break
     return Solution(
@@ -148,6 +155,11 @@ def _run(
         return Status.INTERRUPTED
     finally:
         monitor.limits = asked
+
+
+def _better(new: Certificate, old: Certificate, indefinite: bool) -> bool:
+    """Say which of two points to keep where numbers at their limit made a later one worse."""
+    return new.dual >= old.dual if indefinite else new.gap <= old.gap
 
 
 def _aim(tolerance: float, problem: Problem, precision: str) -> float:

@@ -12,11 +12,16 @@ __all__ = ["BlockOperations", "BlockStep", "Measure"]
 
 @dataclass(frozen=True)
 class Measure:
-    """Where the current point stands, from the outputs that the backend keeps up to date."""
+    """Where the current point stands, from the outputs that the backend keeps up to date.
+
+    `rounding` is the violation that rounding the variables themselves may cause: no step can be
+    trusted to go below it.
+    """
 
     violation: float
     gap: float
     dual_objective: float
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True)

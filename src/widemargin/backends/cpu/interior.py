@@ -121,9 +121,11 @@ class _Path:
         """Return the point, at its bounds where the slack says that it will get there.
 
         Near the optimum either a distance or its slack tends to zero. The distance is the smaller
-        one, in the units of the curvature, where the bound holds.
+        one, in the units of the curvature, where the bound holds; rows of no length of their own
+        have the mean one. Should this guess of the bounds cost more than the gap, it was wrong.
         """
-        bend = np.maximum(np.diagonal(self.square), 1e-300)
+        diagonal = np.diagonal(self.square)
+        bend = np.maximum(np.maximum(diagonal, float(diagonal.mean())), 1e-300)
         x = np.where(self.below * bend <= self.p, self.lower, self.x)
         x = np.where(self.above * bend <= self.q, self.upper, x)
         for members, total in zip(self.sums.T.astype(bool), self.totals, strict=True):
@@ -135,7 +137,8 @@ class _Path:
                 return self.x
             if excess:
                 x[members] -= room * (excess / float(room.sum()))
-        return x
+        objective = float(x @ (0.5 * (self.square @ x) + self.linear))
+        return x if objective <= self.objective + self.gap else self.x
 
     def step(self) -> None:
         """Take one step of predictor and corrector."""

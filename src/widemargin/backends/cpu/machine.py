@@ -21,6 +21,8 @@ Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 
+EPSILON = float(np.finfo(np.float64).eps)
+UNTRUSTED = 2.0  # errors of last digits that a violation must exceed to mean something
 OVERFLOW = (
     "kernel values overflow: the numbers in X are too large for this kernel; "
     "scale the columns (for example with StandardScaler) or lower gamma or degree"
@@ -177,7 +179,22 @@ class CpuMachine:
         size = max(abs(dual), abs(dual + gap))
         self._multipliers = np.array(multipliers)
         self._scale = self.problem.scale(multipliers)
-        return Measure(violation / self._scale, gap / size if size > 0 else 0.0, dual)
+        return Measure(
+            violation / self._scale, gap / size if size > 0 else 0.0, dual, self._rounding()
+        )
+
+    def _rounding(self) -> float:
+        """Return what rounding of the coefficients makes of the outputs at worst, ||w|| being 1.
+
+        A coefficient x_j carries an error of its last digit, which the output of row i sees times
+        k(i, j) <= sqrt(k(i, i) k(j, j)). While kernel values are rough, outputs are recomputed.
+        """
+        if self.dtype != np.float64:
+            return 0.0
+        view = self.view
+        diagonal = np.maximum(self.diagonal[view.rows], 0.0)
+        spread = float(np.linalg.norm(np.sqrt(diagonal) * view.totals()))
+        return UNTRUSTED * EPSILON * float(diagonal.max()) ** 0.5 * spread / self._scale
 
     def select(self) -> bool:
         """Choose the next block: half of the last one, then the worst violators."""
