@@ -16,6 +16,7 @@ settings.load_profile("widemargin")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Work in a folder with iris.csv, iris.svm and wine.csv."""

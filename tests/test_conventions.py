@@ -24,6 +24,7 @@ OTHER_SETTINGS = [
 
 
 @pytest.mark.filterwarnings("ignore:specified nu is infeasible")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one-pass learners
 @parametrize_with_checks([kind() for kind in ESTIMATORS] + OTHER_SETTINGS)
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
     check(estimator)

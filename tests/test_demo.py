@@ -1,6 +1,5 @@
 """``make run``: what it prints is true, and what it leaves behind can be used."""
 
-import pickle
 import re
 import subprocess
 import sys
@@ -9,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn import svm
 
-from widemargin.demo import GAMMA, C, digits, save_model
+from widemargin import load
+from widemargin.demo import GAMMA, C, digits
 from widemargin.plotting import closest_duels, fit_report
 
 HIDE_MATPLOTLIB = (
@@ -30,7 +30,7 @@ def run(*command):
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     text = run("-m", "widemargin.demo", "--out", str(folder / "new"))
-    model = pickle.loads((folder / "new" / "digits.pickle").read_bytes())
+    model = load(folder / "new" / "digits.model")
     return text, folder / "new", model
 
 
@@ -83,27 +83,19 @@ def test_figures_of_both_libraries(demo):
 
 def test_model_and_picture(demo):
     text, folder, model = demo
-    assert str(folder / "digits.pickle") in text
+    assert str(folder / "digits.model") in text
     data = digits()
     assert model.score(data.X_test, data.y_test) > 0.98
     picture = (folder / "digits.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
-    assert sorted(path.name for path in folder.iterdir()) == ["digits.pickle", "digits.png"]
+    assert sorted(path.name for path in folder.iterdir()) == ["digits.model", "digits.png"]
 
 
 def test_without_matplotlib_one_sentence_tells(tmp_path):
     text = run("-c", HIDE_MATPLOTLIB, "--out", str(tmp_path))
     assert 'pip install "widemargin[plot]"' in text
-    assert [path.name for path in tmp_path.iterdir()] == ["digits.pickle"]
-
-
-def test_half_a_model_is_never_seen(tmp_path):
-    path = tmp_path / "model.pickle"
-    save_model("old", path)
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        save_model(lambda: None, path)
-    assert pickle.loads(path.read_bytes()) == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["digits.model"]
 
 
 def test_closest_duels_against_a_loop(demo):

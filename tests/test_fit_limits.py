@@ -235,6 +235,32 @@ def test_interrupt_keeps_what_was_reached(name):
     assert solution.certificate.dual > start.certificate.dual
 
 
+def test_after_an_interrupt_nothing_long_is_computed(monkeypatch):
+    """The running outputs, in float32 here, take the place of exact ones, and are nearly right."""
+
+    def interrupt(progress):
+        if progress.iterations > 0:
+            raise KeyboardInterrupt
+
+    def refuse(*arguments):
+        raise AssertionError("exact outputs were computed")
+
+    problem = state("c_svc", MANY)
+    exact = solve(MANY, problem, reporter=interrupt).certificate
+    monkeypatch.setattr(kernel_data, "HURRIED_VALUES", 0)
+    monkeypatch.setattr(kernel_data.CpuKernelData, "_exact_outputs", refuse)
+    hurried = solve(MANY, problem, reporter=interrupt)
+    assert hurried.status is Status.INTERRUPTED
+    assert hurried.certificate.dual == pytest.approx(exact.dual, rel=1e-4)
+    assert hurried.certificate.primal == pytest.approx(exact.primal, rel=1e-4)
+
+
+def test_what_was_cancelled_stops_at_the_next_look():
+    asked = []
+    monitor = Monitor(Limits(1e-3), cancelled=lambda: bool(asked) or asked.append(0) is not None)
+    assert [monitor.out_of_budget() for _ in range(2)] == [None, Status.STOPPED]
+
+
 def test_other_errors_of_a_callback_pass_through():
     def fail(progress):
         raise RuntimeError("mine")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_limits
 
+from widemargin import _core
 from widemargin.backends.cpu import memory_budget, resources, thread_count
 
 MB = 1_000_000
@@ -22,7 +23,7 @@ def run_python(code, **environment):
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     ).stdout
 
 
@@ -221,3 +222,34 @@ def test_a_fit_within_its_limit_ends():
     rose, status = run_python(FIT).split()
     assert int(rose) <= 500 * MB
     assert status == "CONVERGED"
+
+
+# --- instruction sets ----------------------------------------------------------------------------
+
+WHOLE_FIT = """
+from sklearn.datasets import load_iris
+from widemargin import SVC, _core
+
+X, y = load_iris(return_X_y=True)
+machine = SVC(kernel="{kernel}", C=10.0).fit(X, y)
+print(_core.instruction_set(), machine.dual_objective_, machine.score(X, y))
+"""
+
+
+@pytest.mark.parametrize("name", _core.instruction_sets())
+def test_instruction_set_can_be_chosen(name):
+    """From import to prediction on each of them, the one without any vector instructions too."""
+    widest = run_python(WHOLE_FIT.format(kernel="rbf")).split()
+    chosen = run_python(WHOLE_FIT.format(kernel="rbf"), WIDEMARGIN_INSTRUCTION_SET=name).split()
+    assert widest[0] == _core.instruction_sets()[-1]
+    assert chosen[0] == name
+    assert float(chosen[1]) == pytest.approx(float(widest[1]), rel=1e-10)
+    assert chosen[2] == widest[2]
+
+
+def test_instruction_set_of_another_machine_is_refused():
+    code = WHOLE_FIT.replace("machine =", "try:\n    machine =").replace(
+        "print", "except ValueError as error:\n    print(error)\n#"
+    )
+    told = run_python(code.format(kernel="rbf"), WIDEMARGIN_INSTRUCTION_SET="x86_64_v9")
+    assert told == "instruction set 'x86_64_v9' cannot run on this machine\n"

@@ -5,7 +5,6 @@ scikit-learn's SVC beside it, and leaves a model and a picture in a folder.
 """
 
 import argparse
-import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -20,9 +19,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from .estimators import SVC
+from .io import save
 from .plotting import fit_report
 
-__all__ = ["GAMMA", "Digits", "digits", "main", "save_model"]
+__all__ = ["GAMMA", "Digits", "digits", "main"]
 
 C, GAMMA = 10.0, 0.05
 REPEATS = 5
@@ -44,13 +44,6 @@ def digits() -> Digits:
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X / 16, y, test_size=0.3, random_state=0, stratify=y)
     return Digits(X, y, X_test, y_test)
-
-
-def save_model(model: Any, path: Path) -> None:
-    """Write a model to a file that appears whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_bytes(pickle.dumps(model))
-    unfinished.replace(path)
 
 
 def save_picture(model: SVC, data: Digits, path: Path) -> str:
@@ -124,8 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     data = digits()
     model, rival, seconds = compare(data)
     sys.stdout.write(report(model, rival, seconds, data))
-    save_model(model, folder / "digits.pickle")
-    sys.stdout.write(f"\nmodel               {folder / 'digits.pickle'}\n")
+    save(model, folder / "digits.model")
+    sys.stdout.write(f"\nmodel               {folder / 'digits.model'}\n")
     sys.stdout.flush()
     sys.stdout.write(f"picture             {save_picture(model, data, folder / 'digits.png')}\n")
     return 0

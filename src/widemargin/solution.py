@@ -32,7 +32,7 @@ class Status(Enum):
     SETTLED = "converged: the objective fell by less than tol in a step"
     TIME_LIMIT = "stopped at max_time before reaching tol"
     ITERATION_LIMIT = "stopped at max_iter before reaching tol"
-    INTERRUPTED = "interrupted before reaching tol"
+    INTERRUPTED = "interrupted before reaching tol; on many rows the objectives are running values"
     STOPPED = "stopped by the callback before reaching tol"
     STALLED = "stopped: rounding allows no further progress, tol is below what the numbers carry"
 

@@ -72,10 +72,11 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
 
 
 def _run(
-    data: KernelData, job: Job, schedule: Schedule, report: Reporter, began: float
+    data: KernelData, job: Job, schedule: Schedule, report: "_Report", began: float
 ) -> Solution:
+    monitor = Monitor(schedule.limits, report, began, cancelled=lambda: report.stopped)
     with data.working():
-        return _solve(data, job, schedule, Monitor(schedule.limits, report, began))
+        return _solve(data, job, schedule, monitor)
 
 
 def _solve(data: KernelData, job: Job, schedule: Schedule, monitor: Monitor) -> Solution:

@@ -63,11 +63,17 @@ class KernelData(Protocol):
         ...
 
     def certify(
-        self, problem: Problem, segments: list[Any], x: Any, machine: Any = None
+        self,
+        problem: Problem,
+        segments: list[Any],
+        x: Any,
+        machine: Any = None,
+        hurried: bool = False,
     ) -> tuple[Any, Certificate]:
         """Return outputs and certificate of a point, computed in float64.
 
-        Nothing of the machine's running state is used but kernel values that it holds in float64.
+        Nothing of the machine's running state is used but kernel values that it holds in float64;
+        after Ctrl-C, however, what takes long may be taken from there.
         """
         ...
 
@@ -105,7 +111,8 @@ def solve_certified(
         for _ in range(CORRECTIONS):
             status = _run(machine, problem, precision, monitor, options, rough)
             x, indefinite = machine.x, indefinite or machine.indefinite
-            outputs, certificate = data.certify(problem, segments, x, machine)
+            hurried = status is Status.INTERRUPTED
+            outputs, certificate = data.certify(problem, segments, x, machine, hurried)
             reached = monitor.reached(certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
             if best is None or reached or _better(certificate, best[-1], indefinite):

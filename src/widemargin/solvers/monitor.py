@@ -1,6 +1,7 @@
 """One place where a fit looks at the clock, keeps its history, reports, and decides to stop."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..solution import Progress, Reporter, Status
@@ -41,6 +42,7 @@ class Monitor:
     began: float = field(default_factory=time.perf_counter)
     iterations: int = 0
     history: list[Progress] = field(default_factory=list)
+    cancelled: Callable[[], bool] = lambda: False  # asked wherever the limits are
     _stride: int = 1
     _seen: int = 0
 
@@ -55,7 +57,7 @@ class Monitor:
             return Status.TIME_LIMIT
         if 0 <= limits.iterations <= self.iterations:
             return Status.ITERATION_LIMIT
-        return None
+        return Status.STOPPED if self.cancelled() else None
 
     def steps_left(self, at_most: int) -> int:
         """Return how many inner steps may be taken at once."""

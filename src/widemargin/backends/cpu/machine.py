@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem import Problem
 from ...solvers.operations import BlockStep, Measure
+from .blas import threads_for
 from .memory import Scratch
 from .newton import BlockFinish
 from .row_cache import RowCache
@@ -154,6 +155,12 @@ class CpuMachine:
         _core.apply_rows(outputs, self._kernel, used, coefficients[used], self.threads)
         return outputs
 
+    def running_outputs(self) -> Vector:
+        """Return the outputs of all rows; of those set aside, as they were then."""
+        outputs = self.base.outputs.copy()
+        outputs[self.view.rows] = self.view.outputs
+        return outputs
+
     def correct(self, outputs: Vector) -> None:
         """Replace the running outputs of all rows by exact ones (iterative refinement)."""
         self.base.x[:] = self.x
@@ -193,7 +200,8 @@ class CpuMachine:
             return 0.0
         view = self.view
         diagonal = np.maximum(self.diagonal[view.rows], 0.0)
-        spread = float(np.linalg.norm(np.sqrt(diagonal) * view.totals()))
+        totals, used = view.totals(), np.flatnonzero(view.totals())
+        spread = float(np.linalg.norm(np.sqrt(diagonal[used]) * totals[used]))
         return UNTRUSTED * EPSILON * float(diagonal.max()) ** 0.5 * spread / self._scale
 
     def select(self) -> bool:
@@ -300,7 +308,8 @@ class CpuMachine:
             view.upper[block],
             view.group[block],
         )
-        finish.run(tolerance * self._scale, self.stop)
+        with threads_for(size):
+            finish.run(tolerance * self._scale, self.stop)
         self.block_x = finish.x
         return BlockStep(finish.steps, exhausted=False)
 

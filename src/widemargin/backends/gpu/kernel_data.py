@@ -220,7 +220,12 @@ class GpuKernelData:
         )
 
     def certify(
-        self, problem: Problem, segments: list[Ids], x: Vector, machine: object = None
+        self,
+        problem: Problem,
+        segments: list[Ids],
+        x: Vector,
+        machine: object = None,
+        hurried: bool = False,
     ) -> tuple[Vector, Certificate]:
         """Return the outputs of `x` and its certificate, computed anew from float64 kernel values.
 
