@@ -1,7 +1,7 @@
 """What all linear estimators share: settings, problems, running the machines, the certificate."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,12 +90,16 @@ class LinearEstimator(BaseEstimator):
             bias_l2=l2 * share**2,
         )
 
-    def _solve(self, jobs: Sequence[LinearJob]) -> list[LinearSolution]:
+    def _solve(self, jobs: Iterable[LinearJob]) -> Iterator[LinearSolution]:
         """Run the machines; the user's callback and the progress line listen."""
         line = ProgressLine() if self.verbose else None
         try:
-            return run_linear_jobs(
-                jobs, self._limits(), LinearOptions(self.solver), self._reporter(line)
+            yield from run_linear_jobs(
+                jobs,
+                self._limits(),
+                LinearOptions(self.solver),
+                self._reporter(line),
+                thread_count(self.n_jobs),
             )
         except FloatingPointError as overflow:
             raise ValueError(str(overflow)) from None
@@ -130,11 +134,13 @@ class LinearEstimator(BaseEstimator):
         solutions = getattr(self, "solutions_", ()) if self.warm_start else ()
         if len(solutions) != machines or not isinstance(solutions[machine], LinearSolution):
             return None
-        last = solutions[machine]
-        if last.weights.size != self.n_features_in_:
+        coef: Any = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        if coef.shape[1] != self.n_features_in_:
             return None
-        shares = last.shares if last.shares.size == rows else None
-        return self._point(last.weights, last.bias, shares)
+        weights, shares = coef[[machine]], solutions[machine].shares
+        weights = weights.toarray()[0] if sp.issparse(weights) else weights[0]
+        bias = float(self.intercept_[machine])
+        return self._point(weights, bias, shares if shares.size == rows else None)
 
     def _point(self, weights: Any, bias: float, shares: Vector | None) -> LinearPoint:
         x = np.asarray(weights, dtype=np.float64)
@@ -198,7 +204,10 @@ class LinearEstimator(BaseEstimator):
     def _scores(self, X: Any) -> Vector:
         """Return the decision of each machine, shape (rows, machines)."""
         check_is_fitted(self, "coef_")
-        X = self._rows(X, reset=False)
+        return self._products(self._rows(X, reset=False))
+
+    def _products(self, X: Any) -> Vector:
+        """Return the decision of each machine for rows that have been checked."""
         product = (
             X @ np.atleast_2d(self.coef_).T if not sp.issparse(self.coef_) else (X @ self.coef_.T)
         )

@@ -1,5 +1,7 @@
 """What the linear classifiers share: classes, machines for many classes, decisions, certainty."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Self
 
@@ -20,12 +22,17 @@ from .validation import check_choice, check_weights
 
 __all__ = ["LinearClassifier"]
 
+SHARES_KEPT = 1 << 26  # dual variables of all machines that are kept for a warm start
+SCORES_AT_ONCE = 1 << 24
+
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
 class LinearClassifier(LinearProbabilities):
     """Base of the linear classifiers."""
+
+    sparse_coef = False
 
     def _fit_joint(self, X: Any, labels: Ids, weights: Vector) -> JointSolution:
         raise NotImplementedError
@@ -84,7 +91,7 @@ class LinearClassifier(LinearProbabilities):
             self._keep_joint(X, self._fit_joint(X, labels, weights))
         else:
             split = self._pairs if kind == "ovo" else self._rests
-            self._keep_machines(self._solve(split(X, labels, weights)))
+            self._keep_machines(self._solve(split(X, labels, weights)), count, labels.size)
         self._warn_or_stop()
         return self
 
@@ -134,21 +141,19 @@ class LinearClassifier(LinearProbabilities):
         super()._check_settings()
         check_choice("multi_class", self.multi_class, ("ovr", "ovo", "crammer_singer"))
 
-    def _rests(self, X: Any, labels: Ids, weights: Vector) -> list[LinearJob]:
-        """Return each class against the rest, all on the same rows; one job for two classes."""
+    def _rests(self, X: Any, labels: Ids, weights: Vector) -> Iterator[LinearJob]:
+        """Yield each class against the rest, all on the same rows; one job for two classes."""
         data, k = self._data(X), len(self.classes_)
         positives = [1] if k == 2 else list(range(k))
-        jobs = []
         for m, positive in enumerate(positives):
             signs = np.where(labels == positive, 1.0, -1.0)
             problem = self._problem(self._loss(), signs, weights)
-            jobs.append(LinearJob(problem, data, self._start(m, len(positives), labels.size)))
-        return jobs
+            yield LinearJob(problem, data, self._start(m, len(positives), labels.size))
 
-    def _pairs(self, X: Any, labels: Ids, weights: Vector) -> list[LinearJob]:
-        """Return each pair of classes (a, b), positive for a, on the rows of the two."""
-        pairs = list(combinations(range(len(self.classes_)), 2))
-        return [self._pair_job(X, labels, weights, m, *pair) for m, pair in enumerate(pairs)]
+    def _pairs(self, X: Any, labels: Ids, weights: Vector) -> Iterator[LinearJob]:
+        """Yield each pair of classes (a, b), positive for a, on the rows of the two."""
+        for m, pair in enumerate(combinations(range(len(self.classes_)), 2)):
+            yield self._pair_job(X, labels, weights, m, *pair)
 
     def _pair_job(self, X: Any, labels: Ids, weights: Vector, m: int, a: int, b: int) -> LinearJob:
         k = len(self.classes_)
@@ -158,13 +163,33 @@ class LinearClassifier(LinearProbabilities):
         data = self._data(take_rows(X, rows))
         return LinearJob(problem, data, self._start(m, k * (k - 1) // 2, rows.size))
 
-    def _keep_machines(self, solutions: list[LinearSolution]) -> None:
-        self.coef_ = np.stack([s.weights for s in solutions])
-        self.intercept_ = np.array([s.bias for s in solutions])
-        self._keep_solutions(solutions)
+    def _keep_machines(self, solutions: Iterable[LinearSolution], machines: int, rows: int) -> None:
+        """Keep machine by machine what prediction and a warm start need.
+
+        Dual variables only while they are few, and no dense weights if sparse ones are asked for:
+        memory grows by d K, not by n K.
+        """
+        sparse, kept, bias = bool(self.sparse_coef), [], np.zeros(machines)
+        dense = np.zeros((0 if sparse else machines, self.n_features_in_))
+        thin: list[Any] = []
+        for m, solution in enumerate(solutions):
+            if sparse:
+                thin.append(sp.csr_matrix(solution.weights))
+            else:
+                dense[m] = solution.weights
+            bias[m] = solution.bias
+            shares = (
+                solution.shares if machines * rows <= SHARES_KEPT else solution.shares[:0].copy()
+            )
+            weights = solution.weights[:0].copy() if sparse else dense[m]
+            kept.append(replace(solution, weights=weights, shares=shares))
+        self.coef_ = sp.vstack(thin, format="csr") if sparse else dense
+        self.intercept_ = bias
+        self._keep_solutions(kept)
 
     def _keep_joint(self, X: Any, solution: JointSolution) -> None:
-        self.coef_ = np.asarray((X.T @ solution.coefficients).T)
+        coef = np.asarray((X.T @ solution.coefficients).T)
+        self.coef_ = sp.csr_matrix(coef) if self.sparse_coef else coef
         share = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
         self.intercept_ = share * solution.coefficients.sum(axis=0)
         self._keep_solutions([solution])
@@ -204,8 +229,11 @@ class LinearClassifier(LinearProbabilities):
         numpy.ndarray of shape (n_rows,)
             Labels.
         """
-        scores = self._scores(X)  # which first asks whether there was a fit
-        return self.classes_[self._chosen(scores)]
+        check_is_fitted(self, "coef_")
+        X = self._rows(X, reset=False)
+        step = max(1, SCORES_AT_ONCE // self.coef_.shape[0])
+        parts = [self._chosen(self._products(X[i : i + step])) for i in range(0, X.shape[0], step)]
+        return self.classes_[np.concatenate(parts)]
 
     def _chosen(self, scores: Vector) -> Ids:
         if len(self.classes_) == 2:

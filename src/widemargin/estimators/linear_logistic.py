@@ -42,6 +42,9 @@ class LogisticRegression(LinearClassifier):
         Each class against the rest, or each pair of classes.
     class_weight : dict or "balanced", default=None
         Weight of each class.
+    sparse_coef : bool, default=False
+        Whether ``coef_`` is a CSR matrix, put together class by class so that no array of all
+        weights ever exists: for thousands of classes.
     tol : float, default=None
         If given, a fit may also end as soon as no optimality condition is violated by more.
     gap_tol : float, default=1e-4
@@ -65,7 +68,7 @@ class LogisticRegression(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (n_machines, n_features)
+    coef_ : array or CSR matrix of shape (n_machines, n_features)
         Weights of the features.
     intercept_ : array of shape (n_machines,)
         Intercepts.
@@ -128,6 +131,7 @@ class LogisticRegression(LinearClassifier):
         intercept_scaling: float = 1.0,
         penalize_intercept: bool = False,
         class_weight: Any = None,
+        sparse_coef: bool = False,
         tol: float | None = None,
         gap_tol: float = 1e-4,
         max_iter: int = -1,
@@ -149,6 +153,7 @@ class LogisticRegression(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.penalize_intercept = penalize_intercept
         self.class_weight = class_weight
+        self.sparse_coef = sparse_coef
         self.tol = tol
         self.gap_tol = gap_tol
         self.max_iter = max_iter

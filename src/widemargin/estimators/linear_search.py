@@ -75,7 +75,8 @@ class LinearSearch(LinearStream):
             check_number("C", C, low=0, open_low=True)
             one = clone(self).set_params(C=float(C), lam=None, warm_start=True)
             if fitted:
-                one.solutions_ = fitted[-1].solutions_
+                for name in ("coef_", "intercept_", "solutions_"):
+                    setattr(one, name, getattr(fitted[-1], name))
             fitted.append(one.fit(X, y, sample_weight))
             one.set_params(warm_start=self.warm_start)
         return fitted

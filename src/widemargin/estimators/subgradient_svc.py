@@ -1,7 +1,7 @@
 """SubgradientSVC."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,8 @@ class SubgradientSVC(LinearClassifier):
     def _loss(self) -> Loss:
         return Hinge()
 
-    def _solve(self, jobs: Sequence[LinearJob]) -> list[LinearSolution]:
+    def _solve(self, jobs: Iterable[LinearJob]) -> Iterator[LinearSolution]:
+        jobs = list(jobs)
         line = ProgressLine() if self.verbose else None
         reporter, began = self._reporter(line), time.perf_counter()
         solutions: list[LinearSolution] = []
@@ -166,7 +167,7 @@ class SubgradientSVC(LinearClassifier):
         finally:
             if line is not None:
                 line.close()
-        return solutions
+        return iter(solutions)
 
     def _limits(self) -> Any:
         """Return the limits; tol is not one of violation here."""

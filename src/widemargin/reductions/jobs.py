@@ -15,7 +15,7 @@ from ..solvers.certified import KernelData, Options, solve_certified
 from ..solvers.in_weights import solve_in_weights
 from ..solvers.monitor import Limits, Monitor
 
-__all__ = ["Interrupted", "Job", "Schedule", "run_jobs"]
+__all__ = ["Interrupted", "Job", "Schedule", "SharedReport", "run_jobs"]
 
 Ids = NDArray[np.int64]
 
@@ -53,7 +53,7 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
     Interrupted
         If Ctrl-C left some job without a solution.
     """
-    began, report = schedule.began, _Report(schedule.reporter)
+    began, report = schedule.began, SharedReport(schedule.reporter)
     small = [job for job in jobs if job.problem.linear.size <= data.side_by_side]
     if sum(job.problem.linear.size**2 for job in jobs) < LITTLE:
         data, small = data.on_threads(1), []
@@ -72,7 +72,7 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
 
 
 def _run(
-    data: KernelData, job: Job, schedule: Schedule, report: "_Report", began: float
+    data: KernelData, job: Job, schedule: Schedule, report: "SharedReport", began: float
 ) -> Solution:
     monitor = Monitor(schedule.limits, report, began, cancelled=lambda: report.stopped)
     with data.working():
@@ -93,7 +93,7 @@ def _solve(data: KernelData, job: Job, schedule: Schedule, monitor: Monitor) -> 
     return other if other.certificate.gap <= solution.certificate.gap else solution
 
 
-class _Report:
+class SharedReport:
     """Tells the user's function of progress, one thread at a time; once it said stop, all stop."""
 
     def __init__(self, reporter: Reporter | None) -> None:
@@ -101,6 +101,7 @@ class _Report:
         self._one_at_a_time = threading.Lock()
 
     def __call__(self, progress: Progress) -> bool:
+        """Tell of progress; return whether to stop."""
         if self.reporter is not None:
             with self._one_at_a_time:
                 self.stopped = self.stopped or self.reporter(progress) is True
@@ -108,7 +109,7 @@ class _Report:
 
 
 def _side_by_side(
-    data: KernelData, jobs: Sequence[Job], schedule: Schedule, report: _Report, began: float
+    data: KernelData, jobs: Sequence[Job], schedule: Schedule, report: SharedReport, began: float
 ) -> list[Solution]:
     """Give each job to one thread; the interpreter lock is released in the core."""
     if not jobs:

@@ -1,17 +1,28 @@
-"""Running the linear machines of one fit one after the other, on shared rows."""
+"""Running the linear machines of one fit on shared rows: one after the other, or two at a time."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Protocol, Self
 
 from ..problem import LinearProblem
 from ..solution import LinearSolution, Reporter, Status
 from ..solvers.linear import LinearData, LinearOptions, solve_linear
 from ..solvers.monitor import Limits, Monitor
-from .jobs import Interrupted
+from .jobs import Interrupted, SharedReport
 
 __all__ = ["LinearJob", "run_linear_jobs"]
+
+
+class SharedData(LinearData, Protocol):
+    """Rows that several machines may use at the same time."""
+
+    def on_threads(self, threads: int) -> Self:
+        """Return the same rows, not copied, for a machine that uses so many threads."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -19,28 +30,67 @@ class LinearJob:
     """A problem, the rows it is about, and where to begin."""
 
     problem: LinearProblem
-    data: LinearData
+    data: SharedData
     start: Any = None
 
 
 def run_linear_jobs(
-    jobs: Sequence[LinearJob],
+    jobs: Iterable[LinearJob],
     limits: Limits,
     options: LinearOptions,
     reporter: Reporter | None = None,
-) -> list[LinearSolution]:
-    """Return the solution of each job; limits of time hold for all of them together.
+    threads: int = 1,
+) -> Iterator[LinearSolution]:
+    """Yield the solution of each job, in order; limits of time hold for all of them together.
+
+    Jobs are taken as they are needed, so that the targets of many classes never exist at once.
+    With several threads each machine has one of them, which is the faster use of two cores; what a
+    machine finds does not depend on it. A job alone gets all threads.
 
     Raises
     ------
     Interrupted
         If Ctrl-C left some job without a solution.
     """
-    began = time.perf_counter()
-    solutions: list[LinearSolution] = []
+    began, report, queue = time.perf_counter(), SharedReport(reporter), iter(jobs)
+    first = list(islice(queue, 2))
+
+    def run(job: LinearJob) -> LinearSolution:
+        monitor = Monitor(limits, report, began)
+        return solve_linear(job.data, job.problem, job.start, monitor, options)
+
+    if len(first) < 2 or threads < 2:
+        yield from _in_turn(_chained(first, queue), run)
+        return
+
+    def alone(job: LinearJob) -> LinearSolution:
+        return run(replace(job, data=job.data.on_threads(1)))
+
+    with ThreadPoolExecutor(threads) as pool:
+        running: deque[Future[LinearSolution]] = deque()
+        try:
+            for job in _chained(first, queue):
+                running.append(pool.submit(alone, job))
+                if len(running) > threads:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        except KeyboardInterrupt:
+            report.stopped = True
+            for future in running:
+                future.cancel()
+            raise Interrupted from None
+
+
+def _chained(first: list[LinearJob], rest: Iterator[LinearJob]) -> Iterator[LinearJob]:
+    while first:
+        yield first.pop(0)  # nothing keeps a job that has been solved
+    yield from rest
+
+
+def _in_turn(jobs: Iterator[LinearJob], run: Any) -> Iterator[LinearSolution]:
     for job in jobs:
-        monitor = Monitor(limits, reporter, began)
-        solutions.append(solve_linear(job.data, job.problem, job.start, monitor, options))
-        if solutions[-1].status is Status.INTERRUPTED and len(solutions) < len(jobs):
+        solution = run(job)
+        yield solution
+        if solution.status is Status.INTERRUPTED and next(jobs, None) is not None:
             raise Interrupted
-    return solutions

@@ -32,6 +32,10 @@ class CpuLinearData:
         self.rows = LinearRows(X, threads)
         self.features = self.rows.features
 
+    def on_threads(self, threads: int) -> "CpuLinearData":
+        """Return the same rows, not copied, for a machine that uses so many threads."""
+        return CpuLinearData(self.rows.X, threads)
+
     @property
     def pause(self) -> Callable[[], None]:
         """What is called between parts of long operations."""
