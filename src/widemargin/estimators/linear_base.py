@@ -134,10 +134,10 @@ class LinearEstimator(BaseEstimator):
         solutions = getattr(self, "solutions_", ()) if self.warm_start else ()
         if len(solutions) != machines or not isinstance(solutions[machine], LinearSolution):
             return None
-        coef: Any = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        if coef.shape[1] != self.n_features_in_:
+        kept: Any = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        if kept.shape[1] != self.n_features_in_:
             return None
-        weights, shares = coef[[machine]], solutions[machine].shares
+        weights, shares = kept[[machine]], solutions[machine].shares
         weights = weights.toarray()[0] if sp.issparse(weights) else weights[0]
         bias = float(self.intercept_[machine])
         return self._point(weights, bias, shares if shares.size == rows else None)

@@ -1,6 +1,6 @@
 """LinearSVC."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf
 from numbers import Real
@@ -232,12 +232,12 @@ class LinearSVC(LinearClassifier):
             else limits
         )
 
-    def _solve(self, jobs: Sequence[LinearJob]) -> list[LinearSolution]:
+    def _solve(self, jobs: Iterable[LinearJob]) -> Iterator[LinearSolution]:
         if not self._is_hard():
             return super()._solve(jobs)
-        jobs = [hard_job(job) for job in jobs]
-        solutions = super()._solve(jobs)
-        return [hard_solution(*pair) for pair in zip(jobs, solutions, strict=True)]
+        hard = [hard_job(job) for job in jobs]
+        pairs = zip(hard, super()._solve(hard), strict=True)
+        return (hard_solution(*pair) for pair in pairs)
 
     def _fit_joint(self, X: Any, labels: Ids, weights: Vector) -> JointSolution:
         return fit_joint(self, X, labels, weights)
