@@ -38,6 +38,7 @@ def unit_rows(part):
     X = sp.csr_matrix(part.X)
     norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     X = sp.csr_matrix(sp.diags(1.0 / np.maximum(norms, 1e-300)) @ X)
+    X.sort_indices()  # as text vectorizers leave them, and every fit would do again
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, part.y
 

@@ -197,6 +197,17 @@ def test_averages_of_a_pass_are_better_than_the_last_iterate() -> None:
     assert mean.primal_objective_ < last.primal_objective_
 
 
+@few_passes
+@pytest.mark.parametrize("project", [False, True])
+def test_a_stream_after_a_fit_counts_its_result_as_all_iterates_before(project: bool) -> None:
+    model = Pegasos(lam=0.05, max_iter=3, project=project, **FEW).fit(X, Y)
+    fitted = np.c_[model.coef_, model.intercept_]
+    model.partial_fit(X, Y)
+    iterates = [fitted] * 450 + naive(WIDE, Y, 0.05, 4, 1, project)[450:]
+    wanted = np.average(iterates, axis=0, weights=np.arange(1, 601))
+    np.testing.assert_allclose(np.c_[model.coef_, model.intercept_], wanted, rtol=1e-8, atol=1e-12)
+
+
 def test_partial_fit_in_pieces_is_one_pass() -> None:
     for project in (False, True):
         settings = dict(shuffle=False, lam=0.05, project=project)

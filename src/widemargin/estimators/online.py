@@ -237,7 +237,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep_weights(self, weights: Vector) -> None:
         with np.errstate(over="ignore"):
-            finite = np.isfinite(np.square(weights).sum())
+            finite = np.isfinite(np.vdot(weights, weights))
         if not finite:
             raise ValueError(
                 f"the weights of {type(self).__name__} overflow: the numbers in X are too large; "

@@ -61,7 +61,8 @@ class Pegasos(KernelForm):
         The fit ends when (primal − dual) / primal objective is at most this.
     average : bool, default=True
         Whether the result is the average of the iterates of the last pass, weighted by t; with
-        ``partial_fit`` of all iterates. False takes the last iterate, as the paper does.
+        ``partial_fit`` of all iterates, those of a fit before it counted as its result. False
+        takes the last iterate, as the paper does.
     project : bool, default=False
         Whether w is kept in the ball ||w|| <= 1 / sqrt(lam), in which the optimum lies.
     batch_size : int, default=1
@@ -76,7 +77,8 @@ class Pegasos(KernelForm):
         Threads of the objectives and of kernel values; the passes take one. No result depends on
         it.
     callback : callable, default=None
-        Called with a ``Progress`` at each measure of the objectives; returning True stops the fit.
+        Called with a ``Progress`` at each measure of the objectives, after passes 2, 4, 8 and so on
+        and the last; returning True stops the fit.
 
     Attributes
     ----------

@@ -20,23 +20,61 @@ from numpy.typing import NDArray
 
 from ...solution import Certificate
 from ...solvers.pegasos import PegasosMeasure
+from .hinge import hinge_losses, row_violations
 from .linear_rows import LinearRows
 from .online import KernelLearner, LinearLearner, _Sweeper
 
-__all__ = ["CpuPegasos", "KernelPegasos", "LinearPegasos", "hinge_losses", "row_violations"]
+__all__ = ["CpuPegasos", "KernelPegasos", "LinearPegasos"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+STRIP = 1 << 14  # numbers that stay in the cache from one operation to the next
 SMALL_SCALE = 0.5
 MOST_SHRINKING = 14.0  # logarithm of what the scale may lose before it is multiplied in
+
+
+def _strips(*arrays: Vector) -> Iterator[list[Vector]]:
+    """Yield the same small part of each array, so that memory is read once for many operations."""
+    rows = len(arrays[0])
+    step = max(1, STRIP * rows // max(1, arrays[0].size))
+    for first in range(0, rows, step):
+        yield [array[first : first + step] for array in arrays]
 
 
 class _Projected(_Sweeper):
     """What both forms add to a learner: a scale that the projection may shrink towards zero."""
 
     _size: int  # rows of a part
+    second: Vector | None
     log_scale = 0.0  # logarithm of all scales that were multiplied in
+
+    @property
+    def raw(self) -> Vector:
+        """The plain sum of the margin errors, but for the scale."""
+        raise NotImplementedError
+
+    def sum_over_time(self, wanted: bool) -> None:
+        """Say whether the next rows count for an average."""
+
+    def start_total(self, ratio: float, point: Vector) -> None:
+        """Make the sum of the iterates so far a multiple of a point."""
+        if self.second is None:
+            return
+        clock = float(self.scale[2])
+        for second, raw, part in _strips(self.second, self.raw, point):
+            np.multiply(raw, clock, out=second)
+            if ratio:
+                second -= ratio * part
+
+    def total_into(self, point: Vector, factor: float) -> None:
+        """Write a multiple of the sum of the iterates."""
+        assert self.second is not None
+        clock = float(self.scale[2])
+        for part, raw, second in _strips(point, self.raw, self.second):
+            np.multiply(raw, clock, out=part)
+            part -= second
+            part *= factor
 
     def _radius(self) -> float:
         """Return the largest norm of a row."""
@@ -87,6 +125,12 @@ class LinearPegasos(_Projected, LinearLearner):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._pulls = np.zeros((self.labels.size, self.outputs if self.outputs > 1 else 0))
+        self._with_sum = self._learner
+        self._without = self._open(self.labels, self.weights.reshape(-1), None)
+
+    def sum_over_time(self, wanted: bool) -> None:
+        """Say whether the next rows count for an average, which doubles what a move writes."""
+        self._learner = self._with_sum if wanted else self._without
 
     @cached_property
     def _rows(self) -> LinearRows:
@@ -236,12 +280,16 @@ class CpuPegasos:
         self.rows, self.errors, self.measured = learner.rows, 0, False
         self.cost = 1.0 / (learner.rule.rate * self.rows)
         self.point = np.zeros_like(learner.raw)
+        self._scores: Vector | None = None  # of the point, once they are known
         (place,) = learner.embed(self.point)
         self._bound = np.zeros_like(place)  # u, the dual point
         self._squared = 0.0  # its length
         self.shares = np.zeros_like(learner.pulls)  # p, signed
         self._mark = _Mark(0, self.shares.copy(), np.zeros_like(place), learner.log_scale)
-        self._since, self._before = 0, self.point  # of the average: rows seen, and their total
+        self._since, self._opened = (
+            0,
+            True,
+        )  # the average: rows seen at its start; whether it goes on
 
     def sweep(self) -> None:
         """Visit every row once."""
@@ -252,8 +300,11 @@ class CpuPegasos:
     def measure(self) -> PegasosMeasure:
         """Form the point from the window, and return where it stands."""
         learner, mark, scale = self.learner, self._mark, float(self.learner.scale[0])
-        self.measured = True
+        self.measured, self._scores = True, None
         self.point = self._formed()
+        if self.averaged and self.whole:
+            self._opened = False
+            learner.sum_over_time(False)
         place, now = learner.embed(learner.raw, self.point)
         lost = float(np.exp(learner.log_scale - mark.log_scale))
         visits = max(1, -(-(learner.seen - mark.seen) // self.rows))
@@ -261,15 +312,17 @@ class CpuPegasos:
         for then, value, factor in (
             (mark.pulls, pulls, scale / visits), (mark.place, place, self.cost * scale / visits)
         ):  # fmt: skip
-            then *= -lost
-            then += value
-            then *= factor
+            for part, new in _strips(then, value):
+                part *= -lost
+                part += new
+                part *= factor
         self._improve(mark.pulls, mark.place)
         np.copyto(mark.pulls, pulls)
         np.copyto(mark.place, place)
         mark.seen, mark.log_scale = learner.seen, learner.log_scale
         dual = self._gain(self.shares) - 0.5 * self._squared
-        return PegasosMeasure(self._primal(now, learner.scores(now)), dual)
+        scores = self._scores = learner.scores(now)
+        return PegasosMeasure(self._primal(now, scores), dual)
 
     def settled(self) -> Vector:
         """Return the point at the end; part of a pass since the last measure adds nothing."""
@@ -277,10 +330,12 @@ class CpuPegasos:
             self.point = self._formed()
         elif not self.measured:
             self.measure()
+        if self.whole and self.averaged:  # a stream goes on as if all iterates had this average
+            self.learner.start_total(self._steps(0), self.point)
         return self.point
 
     def _formed(self) -> Vector:
-        if self.learner.seen == self._since:
+        if self.learner.seen == self._since or not self._opened:
             return self.point
         return self._window() if self.averaged else self._last()
 
@@ -290,18 +345,20 @@ class CpuPegasos:
 
     def open_window(self) -> None:
         """Begin anew to average the iterates."""
-        self._since = self.learner.seen
+        self._since, self._opened = self.learner.seen, True
         if self.averaged:
-            self._before = self.learner.total
+            self.learner.start_total(0.0, self.point)
+            self.learner.sum_over_time(True)
+
+    def _steps(self, since: int) -> float:
+        """Return the sum of lam t over the rows since then."""
+        seen = self.learner.seen
+        return 0.5 * self.learner.rule.rate * (seen * (seen + 1.0) - since * (since + 1.0))
 
     def _window(self) -> Vector:
         """Return the average, weighted by t, of the iterates of the window."""
-        seen, since = self.learner.seen, self._since
-        times = 0.5 * (seen * (seen + 1.0) - since * (since + 1.0))
-        average = self.learner.total
-        average -= self._before
-        average /= self.learner.rule.rate * times
-        return average
+        self.learner.total_into(self.point, 1.0 / self._steps(self._since))
+        return self.point
 
     def _improve(self, shares: Vector, point: Vector) -> None:
         """Move the dual point to the best between itself and another one, which is used up."""
@@ -311,10 +368,11 @@ class CpuPegasos:
         bend = other - 2.0 * both + own
         step = min(1.0, max(0.0, rise / bend)) if bend > 0 else 1.0
         for mine, theirs in ((self.shares, shares), (self._bound, point)):
-            theirs *= step
-            mine *= 1.0 - step
-            mine += theirs
-        self._squared = learner.inner(self._bound, self._bound)
+            for own_part, other_part in _strips(mine, theirs):
+                other_part *= step
+                own_part *= 1.0 - step
+                own_part += other_part
+        self._squared = (1 - step) ** 2 * own + 2 * step * (1 - step) * both + step**2 * other
 
     def _gain(self, shares: Vector) -> float:
         sides = 1 if self.learner.outputs == 1 else 2
@@ -328,7 +386,8 @@ class CpuPegasos:
         """Return the certificate of the point, computed from it and the shares alone."""
         learner = self.learner
         (point,) = learner.embed(self.point)
-        bound, scores = learner.of_rows(self.cost * self.shares), learner.scores(point)
+        bound = learner.of_rows(self.cost * self.shares)
+        scores = learner.scores(point) if self._scores is None else self._scores
         off = row_violations(scores, learner.labels, self.shares)
         return Certificate(
             primal=self._primal(point, scores),
@@ -337,39 +396,3 @@ class CpuPegasos:
             multipliers=(),
             multiplier_range=(),
         )
-
-
-def hinge_losses(scores: Vector, labels: Ids) -> Vector:
-    """Return max_k (f_k + [k != y]) − f_y of each row; max(0, 1 − y f) with one output."""
-    if scores.shape[1] == 1:
-        return np.asarray(np.maximum(_shortfall(scores[:, 0], labels), 0.0))
-    return np.asarray(_shortfalls(scores, labels).max(axis=1))
-
-
-def row_violations(scores: Vector, labels: Ids, shares: Vector) -> Vector:
-    """Return by how much a class with a share falls short of the largest loss of its row.
-
-    What is left of a row's shares belongs to its own class, at which nothing is lost.
-    """
-    if scores.shape[1] == 1:
-        short, share = _shortfall(scores[:, 0], labels), np.abs(shares[:, 0])
-        rising = np.where(share < 1.0, np.maximum(short, 0.0), 0.0)
-        return rising + np.where(share > 0.0, np.maximum(-short, 0.0), 0.0)
-    losses, parts = _shortfalls(scores, labels), -shares
-    own = np.arange(labels.size), labels
-    parts[own] = 1.0 + parts[own]
-    off = losses.max(axis=1, keepdims=True) - losses
-    return np.asarray(np.where(parts > 0, off, 0.0).max(axis=1))
-
-
-def _shortfall(f: Vector, labels: Ids) -> Vector:
-    """Return 1 − y f."""
-    return 1.0 - f * (2.0 * labels - 1.0)
-
-
-def _shortfalls(scores: Vector, labels: Ids) -> Vector:
-    """Return f_k + [k != y] − f_y."""
-    own = np.arange(labels.size), labels
-    short = scores + 1.0 - scores[own][:, None]
-    short[own] = 0.0
-    return short
