@@ -46,34 +46,29 @@ class _Projected(_Sweeper):
     """What both forms add to a learner: a scale that the projection may shrink towards zero."""
 
     _size: int  # rows of a part
-    second: Vector | None
     log_scale = 0.0  # logarithm of all scales that were multiplied in
-
-    @property
-    def raw(self) -> Vector:
-        """The plain sum of the margin errors, but for the scale."""
-        raise NotImplementedError
 
     def sum_over_time(self, wanted: bool) -> None:
         """Say whether the next rows count for an average."""
 
     def start_total(self, ratio: float, point: Vector) -> None:
         """Make the sum of the iterates so far a multiple of a point."""
-        if self.second is None:
-            return
+        weights, second, _ = self._held()
+        assert second is not None
         clock = float(self.scale[2])
-        for second, raw, part in _strips(self.second, self.raw, point):
-            np.multiply(raw, clock, out=second)
+        for sums, raw, part in _strips(second, weights, point):
+            np.multiply(raw, clock, out=sums)
             if ratio:
-                second -= ratio * part
+                sums -= ratio * part
 
     def total_into(self, point: Vector, factor: float) -> None:
         """Write a multiple of the sum of the iterates."""
-        assert self.second is not None
+        weights, second, _ = self._held()
+        assert second is not None
         clock = float(self.scale[2])
-        for part, raw, second in _strips(point, self.raw, self.second):
+        for part, raw, sums in _strips(point, weights, second):
             np.multiply(raw, clock, out=part)
-            part -= second
+            part -= sums
             part *= factor
 
     def _radius(self) -> float:
