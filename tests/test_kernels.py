@@ -1,7 +1,5 @@
 """Kernels on vectors agree with their formulas written as loops and with scikit-learn."""
 
-import doctest
-import importlib
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -329,21 +327,12 @@ def test_codes_of_the_core_are_never_renumbered():
     ]
 
 
-# --- examples ------------------------------------------------------------------------------------
-
-
-MODULES = ["base", "functions", "histograms", "products", "strings"]
-
-
-@pytest.mark.parametrize("module", ["kernels", *(f"kernels.{name}" for name in MODULES)])
-def test_examples_in_the_documentation(module):
-    failed, attempted = doctest.testmod(importlib.import_module(f"widemargin.{module}"))
-    assert attempted > 0
-    assert failed == 0
+# --- names --------------------------------------------------------------------------------------
 
 
 def test_public_names_are_explicit_and_explained():
     for name in kernels.__all__:
         assert getattr(kernels, name).__doc__
     shown = {name for name in vars(kernels) if name[0].isupper()} - {"Callable"}
-    assert shown | {"from_name"} == set(kernels.__all__)
+    functions = {"from_name", "gram", "is_kernel", "sigma_heuristic"}
+    assert shown | functions == set(kernels.__all__)

@@ -1,7 +1,5 @@
 """The exact path over C: its machines are those that SVC fits, and every one is certified."""
 
-import doctest
-import importlib
 import os
 import signal
 
@@ -312,8 +310,3 @@ def test_picture_of_a_path():
     nothing = svm_path([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
     assert nothing.plot().shares.min() == 1.0
     plt.close("all")
-
-
-def test_examples_of_docstrings():
-    failed, attempted = doctest.testmod(importlib.import_module("widemargin.selection.path"))
-    assert (failed, attempted > 4) == (0, True)

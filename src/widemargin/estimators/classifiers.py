@@ -292,8 +292,8 @@ class NuSVC(KernelClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from widemargin import NuSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> NuSVC(nu=0.1).fit(X, y).score(X, y)
-    0.98
+    >>> NuSVC(nu=0.1).fit(X, y).score(X, y) > 0.97
+    True
     """
 
     def __init__(

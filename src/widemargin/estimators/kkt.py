@@ -165,7 +165,7 @@ def kkt_report(
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> report = kkt_report(SVC(kernel="linear", C=0.3).fit(X, y))
     >>> report.optimal, report.machines[0].alpha.round(3)
-    (True, array([0.1, 0.3, 0.3, 0.1]))
+    (True, array([0.122, 0.3  , 0.3  , 0.122]))
     """
     check_is_fitted(estimator, "classes_")
     if hasattr(estimator, "machines_"):

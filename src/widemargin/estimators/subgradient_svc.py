@@ -93,7 +93,7 @@ class SubgradientSVC(LinearClassifier):
     --------
     >>> from widemargin import SubgradientSVC
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]], [0, 0, 1, 1]
-    >>> model = SubgradientSVC(C=0.1).fit(X, y)
+    >>> model = SubgradientSVC(C=10.0).fit(X, y)
     >>> model.predict([[0.5, 0.5], [2.5, 2.5]])
     array([0, 1])
     >>> F = model.trace_[0]["objective"]

@@ -61,8 +61,8 @@ def export_c(
     >>> from widemargin import LinearSVR, export_c
     >>> file = io.BytesIO()
     >>> export_c(LinearSVR(C=1e3).fit([[0.0], [1.0]], [1.0, 3.0]), file, name="price")
-    >>> print(file.getvalue().decode().splitlines()[-3])
-    double price_predict(const double *x)
+    >>> print(file.getvalue().decode().splitlines()[2])
+     * double price_predict(const double *x);
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be a name of C, letters, digits and _, found {name!r}")

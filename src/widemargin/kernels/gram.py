@@ -159,7 +159,7 @@ def is_kernel(K: Any, *, tolerance: float | None = None) -> KernelTest:
     >>> bool(is_kernel(RBF(gamma=1.0)([[0.0], [1.0], [2.0]], [[0.0], [1.0], [2.0]])))
     True
     >>> print(is_kernel([[1.0, 2.0], [2.0, 1.0]]))
-    no kernel matrix: the vector -0.707 of row 0, +0.707 of row 1 would have the squared length -1
+    no kernel matrix: the vector +0.707 of row 0, -0.707 of row 1 would have the squared length -1
     """
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
@@ -177,7 +177,10 @@ def is_kernel(K: Any, *, tolerance: float | None = None) -> KernelTest:
     differences = np.abs(matrix - matrix.T)
     i, j = np.unravel_index(int(np.argmax(differences)), differences.shape)
     asymmetry = float(differences[i, j])
-    witness = witness * (1.0 if witness[np.argmax(np.abs(witness))] > 0 else -1.0)
+    large = np.abs(witness) >= (1.0 - 1e-9) * float(np.abs(witness).max())
+    witness = witness * np.sign(
+        witness[np.argmax(large)]
+    )  # its sign is free: the first is positive
     negative = smallest < -allowed
     return KernelTest(
         positive=not negative and asymmetry <= allowed,

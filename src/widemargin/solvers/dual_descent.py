@@ -28,6 +28,7 @@ __all__ = ["dual_descent"]
 
 TRIAL = 0.1  # share of the patience before which no forecast is made
 LEAST_SPAN = 2  # epochs from which a rate of convergence is taken
+FEW_ROWS = 200  # an epoch over fewer takes no less time
 EXPECTED, LEAST_EXPECTED = 0.5, 0.15  # gap after an epoch as a share of what was met in it
 
 
@@ -45,7 +46,8 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
     passes = 0.0
     met: list[float] = []
     while True:
-        passes += machine.active / max(1, machine.rows)
+        share_of_rows = max(machine.active, FEW_ROWS) / max(machine.rows, FEW_ROWS)
+        passes += share_of_rows
         now = machine.epoch()
         monitor.iterations += 1
         share = min(EXPECTED, max(LEAST_EXPECTED, now.gap / before)) if before > 0 else EXPECTED
@@ -63,7 +65,7 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
             whole, met = machine.take_back(), []
             continue
         met.append(now.relative_gap)
-        left = _epochs_left(met, monitor.limits.gap) * machine.active / max(1, machine.rows)
+        left = _epochs_left(met, monitor.limits.gap) * share_of_rows
         if passes > TRIAL * machine.patience and left > machine.patience - passes:
             machine.measure()
             return Status.STALLED

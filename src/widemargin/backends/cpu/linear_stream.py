@@ -65,7 +65,7 @@ class CpuLinearStream(CpuLinearDescent):
     @property
     def patience(self) -> float:
         """Passes over the block: no other solver goes on from here."""
-        return MOST_PASSES
+        return 10.0 * MOST_PASSES
 
     def _refresh(self) -> None:
         super()._refresh()
