@@ -88,5 +88,5 @@ def test_what_calibration_cannot_use_is_said():
         model.calibrate(X, y, cv=1)
     few = np.zeros(100, dtype=int)
     few[0] = 1
-    with pytest.raises(ValueError, match="at least 2 rows of each class, found 1"):
+    with pytest.raises(ValueError, match="at least 2 different rows of each class, found 1"):
         model.calibrate(X, few, cv=5)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.choice import open_joint_data
-from ..reductions.calibration import fold_numbers
+from ..reductions.folds import Keys, folds_by_content
 from ..reductions.held_out import FOLDS
 from ..reductions.machines import Machine
 from ..solution import JointSolution, Status
@@ -62,11 +62,11 @@ class JointMixin:
                 return np.asarray(last)
         return np.zeros(shape)
 
-    def _held_out_joint(self: Any, data: FitData, labels: Ids, costs: Vector) -> Vector:
+    def _held_out_joint(self: Any, data: FitData, labels: Ids, costs: Vector, keys: Keys) -> Vector:
         """Return the scores of each row by a machine in which it had no weight."""
         whole = self.machines_[0].solution
         scores = whole.outputs.copy()
-        folds = fold_numbers(labels, FOLDS)
+        folds = folds_by_content(keys, labels, costs, FOLDS)
         for fold in range(FOLDS):
             outside = folds == fold
             rest = np.where(outside, 0.0, costs)

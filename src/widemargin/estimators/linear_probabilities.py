@@ -15,10 +15,10 @@ from ..reductions.calibration import (
     couple_pairs,
     fit_slopes,
     fit_temperature,
-    fold_numbers,
     pair_probabilities,
     softmax,
 )
+from ..reductions.folds import distinct_rows, folds_by_content, row_keys
 from .linear_search import LinearSearch
 from .validation import check_number, check_weights
 
@@ -76,7 +76,8 @@ class LinearProbabilities(ClassifierMixin, LinearSearch):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         cv : int, default=None
-            If given, decisions come from so many machines, each fitted without its part of X.
+            If given, decisions come from so many machines, each fitted without its part of X:
+            equal rows of a class are in the same part, wherever they stand.
 
         Returns
         -------
@@ -86,11 +87,13 @@ class LinearProbabilities(ClassifierMixin, LinearSearch):
         check_is_fitted(self, "coef_")
         X = self._rows(X, y, reset=False)
         y = column_or_1d(y, warn=True)
-        if not np.isin(y, self.classes_).all():
-            found = np.unique(y[~np.isin(y, self.classes_)]).tolist()
+        weights = check_weights(sample_weight, y.size)
+        strange = ~np.isin(y, self.classes_) & (weights > 0)
+        if strange.any():
+            found = np.unique(y[strange]).tolist()
             raise ValueError(f"y holds {found!r}, which the fit has not seen; leave such rows out")
         labels = np.searchsorted(self.classes_, y).astype(np.int64)
-        weights = check_weights(sample_weight, labels.size)
+        labels = np.minimum(labels, len(self.classes_) - 1)  # of rows without weight
         scores = self._scores(X) if cv is None else self._held_out(X, y, labels, weights, cv)
         self._drop_calibration()
         if len(self.classes_) > 2 and self._multi_class() != "ovo":
@@ -102,14 +105,15 @@ class LinearProbabilities(ClassifierMixin, LinearSearch):
     def _held_out(self, X: Any, y: Any, labels: Ids, weights: Vector, cv: int) -> Vector:
         """Return scores of machines that gave the row no weight."""
         check_number("cv", cv, low=2, whole=True)
-        fewest = int(np.bincount(labels[weights > 0], minlength=len(self.classes_)).min())
+        keys = row_keys(X, weights)
+        members = [labels == c for c in range(len(self.classes_))]
+        fewest = min(distinct_rows(keys[rows], weights[rows]) for rows in members)
         if fewest < 2:
             raise ValueError(
-                f"cv={cv} needs at least 2 rows of each class, found {fewest}; calibrate without "
-                "cv on other rows"
+                f"cv={cv} needs at least 2 different rows of each class, found {fewest}; calibrate "
+                "without cv on other rows"
             )
-        folds = np.zeros(labels.size, dtype=np.int64)
-        folds[weights > 0] = fold_numbers(labels[weights > 0], min(int(cv), fewest))
+        folds = folds_by_content(keys, labels, weights, min(int(cv), fewest))
         scores = None
         for fold in range(int(folds.max()) + 1):
             one = clone(self).fit(X, y, np.where(folds == fold, 0.0, weights))

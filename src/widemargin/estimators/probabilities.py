@@ -18,6 +18,7 @@ from ..reductions.calibration import (
     pair_probabilities,
     softmax,
 )
+from ..reductions.folds import Keys, row_keys
 from ..reductions.held_out import held_out_decisions
 from ..reductions.jobs import Schedule
 from ..reductions.multiclass import oriented
@@ -58,11 +59,12 @@ class ProbabilityMixin:
             stacklevel=3,
         )
         schedule = self._schedule(data)
+        keys = row_keys(data.X, costs, gram=data.kernel is None)
         if self._trained_by == "joint":
-            scores = self._held_out_joint(data, labels, costs)
+            scores = self._held_out_joint(data, labels, costs, keys)
             self.temperature_ = fit_temperature(scores, labels, data.weights)
         else:
-            self._calibrate_pairs(data, labels, costs, schedule)
+            self._calibrate_pairs(data, labels, costs, keys, schedule)
         limit = schedule.limits.seconds
         if not self.fit_status_ and limit and time.perf_counter() - data.began >= limit:
             warnings.warn(
@@ -73,12 +75,12 @@ class ProbabilityMixin:
             )
 
     def _calibrate_pairs(
-        self: Any, data: FitData, labels: Ids, costs: Vector, schedule: Schedule
+        self: Any, data: FitData, labels: Ids, costs: Vector, keys: Keys, schedule: Schedule
     ) -> None:
         """Fit slopes for each pair of classes, or a temperature for the classes' scores."""
         k = len(self.classes_)
         decisions = held_out_decisions(
-            data.rows, self.machines_, labels, costs, self._problem, self._read, schedule
+            data.rows, self.machines_, labels, costs, keys, self._problem, self._read, schedule
         )
         if self._trained_by == "ovr":
             scores = np.zeros((labels.size, k))

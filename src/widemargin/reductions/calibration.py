@@ -49,7 +49,7 @@ def fit_slopes(decisions: Vector, positive: NDArray[np.bool_], weights: Vector) 
     up, down = float(weights[positive].sum()), float(weights[~positive].sum())
     targets = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
     slopes = []
-    for side in (decisions <= 0, decisions > 0):
+    for side in ((weights > 0) & (decisions <= 0), (weights > 0) & (decisions > 0)):
         slopes.append(_fit_scale(decisions[side], targets[side], weights[side]))
     return np.array(slopes)
 

@@ -1,7 +1,7 @@
 """Decisions on rows that the machine did not see, by cross-validation within each machine.
 
 The folds' machines start from the full solution, restricted to their rows, so that together they
-cost about as much as the fit itself.
+cost about as much as the fit itself. Which fold a row is in follows from its content.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..solution import Solution, Status
-from .calibration import fold_numbers
+from .folds import Keys, distinct_rows, folds_by_content
 from .jobs import Interrupted, Job, Schedule, run_jobs
 from .machines import Machine
 
@@ -32,23 +32,22 @@ def held_out_decisions(
     machines: Sequence[Machine],
     labels: Ids,
     weights: Vector,
+    keys: Keys,
     problem_of: ProblemOf,
     read: ReadMachine,
     schedule: Schedule,
 ) -> list[Vector]:
     """Return, for each machine, the decision of each of its rows by a machine that had not seen it.
 
-    A machine with fewer than two rows of a class judges its own training rows.
+    A machine with fewer than two different rows of a class judges its own training rows.
     """
     result = []
     for machine in machines:
         rows, sides = machine.rows, labels[machine.rows] == machine.classes[0]
-        smallest = int(min(sides.sum(), (~sides).sum()))
-        if smallest < 2:
+        folds = _folds(keys[rows], labels[rows], sides, weights[rows])
+        if folds is None:
             result.append(machine.solution.outputs + machine.bias)
             continue
-        folds = fold_numbers(labels[rows] if smallest >= FOLDS else sides.astype(np.int64),
-                             min(FOLDS, smallest))  # fmt: skip
         jobs, kept = [], []
         for fold in range(int(folds.max()) + 1):
             inside = np.flatnonzero(folds != fold)
@@ -68,3 +67,15 @@ def held_out_decisions(
             )
         result.append(decisions)
     return result
+
+
+def _folds(keys: Keys, labels: Ids, sides: NDArray[np.bool_], weights: Vector) -> Ids | None:
+    """Return the folds of a machine's rows, by class if each fold's machine then has both sides."""
+    smallest = min(distinct_rows(keys[side], weights[side]) for side in (sides, ~sides))
+    if smallest < 2:
+        return None
+    count = min(FOLDS, smallest)
+    folds = folds_by_content(keys, labels, weights, count)
+    if all(len(np.unique(folds[side])) > 1 for side in (sides, ~sides)):
+        return folds
+    return folds_by_content(keys, sides.astype(np.int64), weights, count)

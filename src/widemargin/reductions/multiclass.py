@@ -41,7 +41,7 @@ def one_vs_one(
 ) -> tuple[list[tuple[int, int]], list[Job]]:
     """Return the pairs (positive, negative) and a job for each; rows of no weight are left out."""
     members = [np.flatnonzero((labels == c) & (weights > 0)) for c in range(classes)]
-    pairs = list(combinations(first_appearance(labels, classes), 2))
+    pairs = list(combinations(first_appearance(labels[weights > 0], classes), 2))
     jobs = []
     for positive, negative in pairs:
         segments = [members[positive], members[negative]]
@@ -57,7 +57,7 @@ def one_vs_rest(
     """Return (class, -1) and a job for each class; all machines share the same kernel rows."""
     rows = np.flatnonzero(weights > 0)
     pairs, jobs = [], []
-    for positive in first_appearance(labels, classes):
+    for positive in first_appearance(labels[rows], classes):
         signs = np.where(labels[rows] == positive, 1.0, -1.0)
         problem = problem_of(signs, weights[rows])
         pairs.append((positive, -1))
