@@ -2,7 +2,8 @@
 
 Without -c the cost is 1 / r², where r is the mean distance of the rows from the origin in feature
 space, as SVMlight chooses it. `cost:` in a line multiplies the cost of its row, -j that of positive
-ones. Machines are solved to -e or further.
+ones. Machines are solved to -e or further. Leave-one-out (-x 1) is exact: where svm_learn skips
+the rows that -o says are safe, here only those are skipped whose outcome is proven.
 """
 
 import warnings
@@ -19,6 +20,14 @@ from ..io.svmlight import load_svmlight
 from ..io.svmlight_models import read_svmlight_model, write_svmlight_model
 from ..kernels import Kernel
 from .dropin import parse, read_text, write_lines
+from .svmlight_estimates import (
+    Fit,
+    left_out,
+    rates,
+    squared_distances,
+    without_inconsistent,
+    xi_alpha,
+)
 
 __all__ = ["CLASSIFY_HELP", "LEARN_HELP", "classify", "learn"]
 
@@ -34,6 +43,8 @@ widemargin svmlight-learn -c 10 -t 2 -g 0.5 train.dat model
 -t kernel  0 linear, 1 polynomial (s a.b + r)^d, 2 exp(-g |a-b|^2), 3 tanh(s a.b + r)  (0)
 -d degree (3)  -g gamma (1)  -s factor (1)  -r offset (1)  -e tolerance (0.001)
 -a file  write alpha times label of each row        -v level  0 prints nothing (1)
+-o rho of the XiAlpha estimates (1)                 -i 1  drop rows at their bound, fit again (0)
+-x 1  leave-one-out, exact: a fit for each row that is in doubt (0)
 -q -n -m -h -f -# are accepted: they do not change what is learnt
 """
 CLASSIFY_HELP = """svm_classify of SVMlight: the same files and closing lines.
@@ -49,18 +60,14 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "t": (int, 0), "d": (int, 3), "g": (float, 1.0), "s": (float, 1.0), "r": (float, 1.0),
     "e": (float, 1e-3), "v": (int, 1), "q": (int, 10), "n": (int, 10), "m": (int, 40),
     "h": (int, 100), "f": (int, 1), "#": (int, 100000), "a": (str, None),
+    "i": (int, 0), "x": (int, 0), "o": (float, 1.0), "k": (int, 0),
 }  # fmt: skip
 HINTS = {
-    "i": "inconsistent rows are left to `widemargin doctor`",
-    "x": "leave-one-out: `widemargin tune` cross-validates",
-    "o": "bounds of the error: `widemargin tune` cross-validates",
-    "k": "bounds of the error: `widemargin tune` cross-validates",
-    "l": "transduction is not part of this program",
+    "l": "it belongs to transductive learning from unlabelled rows, which is not here yet",
+    "p": "it belongs to transductive learning from unlabelled rows, which is not here yet",
     "y": "a fit here needs no start",
-    "p": "transduction is not part of this program",
     "u": "kernels of one's own are Python objects of widemargin.kernels",
 }
-ROWS_AT_ONCE = 4096
 
 
 def learn(context: typer.Context) -> None:
@@ -69,12 +76,7 @@ def learn(context: typer.Context) -> None:
     values = given.values
     if not 1 <= len(given.files) <= 2:
         raise typer.BadParameter("svm_learn needs example_file and perhaps model_file")
-    if values["z"] not in ("c", "r"):
-        raise typer.BadParameter("svm_learn: -z must be c or r; ranking is not part of it")
-    if values["t"] not in range(4):
-        raise typer.BadParameter("svm_learn: -t must be 0, 1, 2 or 3")
-    if values["b"] == 0 and values["t"] != 0:
-        raise typer.BadParameter("svm_learn: -b 0 needs -t 0 here")
+    _check(values)
     X, y, cost = load_svmlight(given.files[0], zero_based=False, cost=True)
     facts = KernelFacts(
         KERNELS[values["t"]],
@@ -92,26 +94,60 @@ def learn(context: typer.Context) -> None:
             )
         weights[y > 0] *= values["j"]
         y = y.astype(np.int64)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* stopped")
-        estimator = _machine(values, facts, C).fit(X, y, sample_weight=weights)
+
+    def fit(kept: NDArray[np.bool_]) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* stopped")
+            machine = _machine(values, facts, C)
+            return machine.fit(X[kept], y[kept], sample_weight=weights[kept])
+
+    kept = np.ones(len(y), dtype=bool)
+    if values["i"]:
+        estimator, kept = without_inconsistent(fit, y)
+    else:
+        estimator = fit(kept)
     write_svmlight_model(estimator, given.files[1] if len(given.files) == 2 else "svm_model")
     if values["a"] is not None:
-        write_lines(values["a"], _alphas(estimator, X))
+        alphas = np.zeros(len(y))
+        alphas[kept] = _alphas(estimator, int(kept.sum()))
+        write_lines(values["a"], alphas)
     if values["v"] > 0:
-        print("\n".join(_report(estimator, X, y, None if values["c"] else C)))
+        lines = _report(estimator, X[kept], y[kept], None if values["c"] else C, len(y))
+        if values["z"] == "c":
+            lines += _estimates(values, estimator, facts.kernel(), fit, X, y)
+        print("\n".join([*lines, "Writing model file...done"]))
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Refuse values and combinations that mean nothing here."""
+    if values["z"] not in ("c", "r"):
+        raise typer.BadParameter("svm_learn: -z must be c or r; ranking is not part of it")
+    if values["t"] not in range(4):
+        raise typer.BadParameter("svm_learn: -t must be 0, 1, 2 or 3")
+    if values["b"] == 0 and values["t"] != 0:
+        raise typer.BadParameter("svm_learn: -b 0 needs -t 0 here")
+    if values["k"] != 0:
+        raise typer.BadParameter(
+            "svm_learn: the extended XiAlpha estimates of -k above 0 are not here; -x 1 is exact"
+        )
+    if not values["o"] > 0:
+        raise typer.BadParameter(f"svm_learn: -o must be above 0, found {values['o']:g}")
+    for letter in "ix":
+        if values[letter] not in (0, 1):
+            raise typer.BadParameter(f"svm_learn: -{letter} must be 0 or 1, found {values[letter]}")
+        if values[letter] and values["z"] == "r":
+            raise typer.BadParameter(f"svm_learn: -{letter} 1 is for classification, -z c")
+    if values["i"] and values["x"]:
+        raise typer.BadParameter("svm_learn: -x 1 estimates for all rows, so not with -i 1")
+    if values["i"] and values["b"] == 0:
+        raise typer.BadParameter("svm_learn: -i 1 needs the threshold, -b 1")
 
 
 def default_cost(X: Any, kernel: Kernel | None) -> float:
     """Return 1 / r² with r the mean of sqrt(k(x, x) - 2 k(x, 0) + k(0, 0))."""
     assert kernel is not None
-    origin = X[:1] * 0.0
-    total, rows = 0.0, X.shape[0]
-    for first in range(0, rows, ROWS_AT_ONCE):
-        part = X[first : first + ROWS_AT_ONCE]
-        squares = kernel.diagonal(part) - 2 * kernel(part, origin)[:, 0] + kernel.diagonal(origin)
-        total += float(np.sqrt(np.maximum(squares, 0.0)).sum())
-    return (rows / total) ** 2 if total > 0 else 1.0
+    radius = float(np.sqrt(squared_distances(X, kernel)).mean())
+    return radius**-2 if radius > 0 else 1.0
 
 
 def _machine(values: dict[str, Any], facts: KernelFacts, C: float) -> Any:
@@ -124,20 +160,20 @@ def _machine(values: dict[str, Any], facts: KernelFacts, C: float) -> Any:
     return SVC(**settings) if classification else SVR(**settings, epsilon=values["w"])
 
 
-def _alphas(estimator: Any, X: Any) -> NDArray[np.float64]:
+def _alphas(estimator: Any, rows: int) -> NDArray[np.float64]:
     """Return the coefficient of each training row."""
     if not hasattr(estimator, "support_"):
         raise typer.BadParameter("svm_learn: -a needs the threshold, -b 1")
-    alphas = np.zeros(X.shape[0])
+    alphas = np.zeros(rows)
     alphas[estimator.support_] = estimator._dense_dual_coef[0]
     return alphas
 
 
-def _report(estimator: Any, X: Any, y: NDArray[Any], default: float | None) -> list[str]:
+def _report(estimator: Any, X: Any, y: NDArray[Any], default: float | None, read: int) -> list[str]:
     """Return the lines that svm_learn prints, as far as they have a meaning here."""
     lines = [
         "Scanning examples...done",
-        f"Reading examples into memory...OK. ({X.shape[0]} examples read)",
+        f"Reading examples into memory...OK. ({read} examples read)",
     ]
     if default is not None:
         lines.append(f"Setting default regularization parameter C={default:.4f}")
@@ -153,12 +189,42 @@ def _report(estimator: Any, X: Any, y: NDArray[Any], default: float | None) -> l
     if hasattr(estimator, "support_"):
         machine = estimator.machines_[0]
         at_bound = int((machine.bounded & (machine.coefficients != 0)).sum())
+        removed = f"plus {read - len(y)} inconsistent examples"
+        bounds = removed if read > len(y) else f"including {at_bound} at upper bound"
         lines += [
-            f"Number of SV: {estimator.support_.size} (including {at_bound} at upper bound)",
+            f"Number of SV: {estimator.support_.size} ({bounds})",
             f"L1 loss: loss={float(machine.slacks.sum()):.5f}",
             f"Norm of weight vector: |w|={np.sqrt(machine.squared_norm):.5f}",
         ]
-    lines += [f"relative duality gap = {estimator.duality_gap_:g}", "Writing model file...done"]
+    return [*lines, f"relative duality gap = {estimator.duality_gap_:g}"]
+
+
+def _estimates(
+    values: dict[str, Any], estimator: Any, kernel: Any, fit: Fit, X: Any, y: NDArray[Any]
+) -> list[str]:
+    """Return the lines on new rows: XiAlpha where there are alphas, and leave-one-out by -x 1."""
+    if values["i"]:
+        return []
+    lines = []
+    margins = y * estimator.decision_function(X)
+    if hasattr(estimator, "support_"):
+        squared_radius = float(squared_distances(X, kernel).max())
+        alphas = np.abs(_alphas(estimator, len(y)))
+        bounds = rates(xi_alpha(alphas, margins, squared_radius, values["o"]), y)
+        signs = ("error: error<=", "recall: recall=>", "precision: precision=>")
+        mark = f"(rho={values['o']:.2f},depth=0)"
+        lines = [f"Norm of longest example vector: |x|={np.sqrt(squared_radius):.5f}"]
+        lines += [
+            f"XiAlpha-estimate of the {sign}{bound:.2f}% {mark}"
+            for sign, bound in zip(signs, bounds, strict=True)
+        ]
+    if values["x"]:
+        wrong, fits = left_out(fit, X, y, margins, values["e"])
+        lines += [
+            f"Leave-one-out estimate of the {name}: {name}={rate:.2f}%"
+            for name, rate in zip(("error", "recall", "precision"), rates(wrong, y), strict=True)
+        ]
+        lines.append(f"Actual leave-one-outs computed:  {fits} (rho={values['o']:.2f})")
     return lines
 
 
