@@ -15,6 +15,8 @@ from .sources import TextBlocks
 __all__ = ["SparseText", "TextOptions", "block_bytes"]
 
 LARGEST_NARROW = np.iinfo(np.int32).max
+NUMPY_HUGE_PAGES = 1 << 22  # bytes of an array from which numpy asks the system for huge pages
+WORTH_HUGE_PAGES = 1 << 20  # below it the pages are few; what is not used is given back at the end
 LONGEST_WORD = 40  # characters of a bad word to show
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -85,6 +87,9 @@ class _Column:
                 # Copies nothing where the system can map memory elsewhere. No view outlives a block
                 self.array.resize(size, refcheck=False)
             else:
+                width = self.array.dtype.itemsize
+                if size * width >= WORTH_HUGE_PAGES:
+                    size = max(size, NUMPY_HUGE_PAGES // width)
                 self.array = np.empty(size, self.array.dtype)
         return self.array[self.used : need]
 
