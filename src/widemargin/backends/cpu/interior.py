@@ -37,6 +37,7 @@ MOST_STEPS = 100
 BOLDNESS = 0.995  # share of the way to the first bound
 RIDGE = 1e-14  # share of the largest diagonal entry; grows where the numbers need it
 LARGEST_RIDGE = 1e-6
+ROUNDING = 1e-15  # share of the terms of the objective that is lost in their sum
 
 
 def interior_point(
@@ -122,7 +123,8 @@ class _Path:
 
         Near the optimum either a distance or its slack tends to zero. The distance is the smaller
         one, in the units of the curvature, where the bound holds; rows of no length of their own
-        have the mean one. Should this guess of the bounds cost more than the gap, it was wrong.
+        have the mean one. Should this guess of the bounds cost more than the gap, as far as that
+        can be told from rounding, it was wrong.
         """
         diagonal = np.diagonal(self.square)
         bend = np.maximum(np.maximum(diagonal, float(diagonal.mean())), 1e-300)
@@ -134,11 +136,17 @@ class _Path:
             inside = (x > self.lower)[members] & (x < self.upper)[members]
             room = np.where(inside, room, 0.0)
             if abs(float(room.sum())) < abs(excess):
-                return self.x
+                return self._within(self.x)
             if excess:
                 x[members] -= room * (excess / float(room.sum()))
         objective = float(x @ (0.5 * (self.square @ x) + self.linear))
-        return x if objective <= self.objective + self.gap else self.x
+        terms = float(np.abs(x) @ np.abs(self.linear) + (np.abs(x) @ np.sqrt(diagonal)) ** 2)
+        right = objective <= self.objective + self.gap + ROUNDING * terms
+        return self._within(x if right else self.x)
+
+    def _within(self, x: Vector) -> Vector:
+        """Return the point without the last digits by which it is outside the box."""
+        return np.asarray(np.clip(x, self.lower, self.upper))
 
     def step(self) -> None:
         """Take one step of predictor and corrector."""
