@@ -51,7 +51,6 @@ class Machine(KernelLearner):
         """Go through a block of rows, given the scores so far and the block's kernel matrix."""
         self._given = base, gram
         self._visit(part)
-        self.seen += part.size
 
     def _block(self, ids):
         return self._given[1]

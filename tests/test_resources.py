@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from widemargin import _core
 from widemargin.backends.cpu import memory_budget, resources, thread_count
@@ -78,6 +78,10 @@ def test_affinity_counts(many_cores, monkeypatch):
     assert thread_count(None) == 5
 
 
+NO_OPENMP = not any(pool["user_api"] == "openmp" for pool in threadpool_info())
+
+
+@pytest.mark.skipif(NO_OPENMP, reason="built without OpenMP, whose limits are meant")
 def test_limits_of_threadpoolctl_and_the_environment_count():
     with threadpool_limits(1):
         assert thread_count(None) == 1

@@ -2,8 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ from .validation import (
     check_signs,
     resolve_kernel,
 )
+from .whole import whole_or_nothing
 
 __all__ = ["FitData", "KernelEstimator"]
 
@@ -112,22 +113,8 @@ class KernelEstimator(CostMixin, BaseEstimator):
         self.backend_ = choose_backend(self.device, arrays[0])
         return [to_host(values) for values in arrays]
 
-    @contextmanager
-    def _whole_or_nothing(self) -> Iterator[None]:
-        """Leave no mixture of two models behind when a fit ends without a solution.
-
-        The estimator is then not fitted; but what `warm_start` may go on from is not lost.
-        """
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            lost = [n for n in before if n.endswith("_") or n in FITTED]
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            for name in () if self.warm_start else lost:
-                delattr(self, name)
-            raise
+    def _whole_or_nothing(self) -> AbstractContextManager[None]:
+        return whole_or_nothing(self, FITTED, keep=bool(self.warm_start))
 
     def _open(self, X: Any, weights: Vector) -> FitData:
         """Resolve the kernel and open the rows on the backend."""

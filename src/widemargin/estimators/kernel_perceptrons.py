@@ -238,18 +238,22 @@ class VotedPerceptron(AveragedPerceptron):
         assert learner.moves is not None
         row, rival, amount, time = learner.moves.joined()
         if isinstance(learner, LinearLearner):
-            mistaken = np.unique(row)
+            is_mistaken = np.zeros(learner.labels.size, dtype=bool)
+            is_mistaken[row] = True
+            mistaken = np.flatnonzero(is_mistaken)
             found = take(learner._X, mistaken)
             before = 0 if old is None else count_rows(old)
             self.support_vectors_ = found if old is None else stack_rows(old, found)
             self.support_ = mistaken.astype(np.int32)
-            column = before + np.searchsorted(mistaken, row)
+            column = (np.cumsum(is_mistaken) + (before - 1))[row]
         else:
             used = learner.coefficients.any(axis=1) | learner.second.any(axis=1)
-            column = np.searchsorted(np.flatnonzero(used), row)
+            column = (np.cumsum(used) - 1)[row]
         new: Moved = (column, learner.labels[row], rival, amount, time)
-        last: Moved = getattr(self, "_moves", tuple(part[:0] for part in new))
-        self._moves = tuple(np.concatenate(pair) for pair in zip(last, new, strict=True))
+        last: Moved | None = getattr(self, "_moves", None)
+        self._moves = (
+            new if last is None else tuple(map(np.concatenate, zip(last, new, strict=True)))
+        )
 
     def _votes(self, X: Any) -> Vector:
         column, winner, loser, amount, time = self._moves

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..solvers.linear import LinearOptions
 from ..solvers.monitor import Limits
 from .progress import ProgressLine
 from .validation import check_choice, check_number, check_rows
+from .whole import whole_or_nothing
 
 __all__ = ["LinearEstimator"]
 
@@ -63,6 +65,9 @@ class LinearEstimator(BaseEstimator):
 
     def _check_cost(self) -> None:
         check_number("C", self.C, low=0, open_low=True)
+
+    def _whole_or_nothing(self) -> AbstractContextManager[None]:
+        return whole_or_nothing(self, ("_init", "_stream"), keep=bool(self.warm_start))
 
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         return check_rows(self, X, y, reset=reset, objects=False)

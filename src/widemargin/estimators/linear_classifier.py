@@ -78,20 +78,21 @@ class LinearClassifier(LinearProbabilities):
         """
         self._check_settings()
         self._drop_calibration()
-        X = self._rows(X, y, reset=True)
-        self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
-        self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
-        weights = weights * self.class_weight_[labels]
-        self.rows_seen_ = float(weights.sum())
-        k = len(self.classes_)
-        kind = self._multi_class()
-        count = 1 if k == 2 else k * (k - 1) // 2 if kind == "ovo" else k
-        self._keep_init(coef_init, intercept_init, count)
-        if kind == "crammer_singer":
-            self._keep_joint(X, self._fit_joint(X, labels, weights))
-        else:
-            split = self._pairs if kind == "ovo" else self._rests
-            self._keep_machines(self._solve(split(X, labels, weights)), count, labels.size)
+        with self._whole_or_nothing():
+            X = self._rows(X, y, reset=True)
+            self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
+            weights = weights * self.class_weight_[labels]
+            self.rows_seen_ = float(weights.sum())
+            k = len(self.classes_)
+            kind = self._multi_class()
+            count = 1 if k == 2 else k * (k - 1) // 2 if kind == "ovo" else k
+            self._keep_init(coef_init, intercept_init, count)
+            if kind == "crammer_singer":
+                self._keep_joint(X, self._fit_joint(X, labels, weights))
+            else:
+                split = self._pairs if kind == "ovo" else self._rests
+                self._keep_machines(self._solve(split(X, labels, weights)), count, labels.size)
         self._warn_or_stop()
         return self
 

@@ -155,17 +155,20 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
             The fitted estimator.
         """
         self._check_settings()
-        X = self._rows(X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0])
-        self.rows_seen_ = float(weights.sum())
-        job = LinearJob(self._half_space(weights), self._data(X), self._start(0, 1, weights.size))
-        (solution,) = self._solve([job])
-        self.coef_ = solution.weights
-        # Rows on the plane lie there only as exactly as it is known; they count as inside.
-        bias = solution.bias + 2.0 * solution.certificate.violation + 1e-11 * abs(solution.bias)
-        self.intercept_ = np.array([bias])
-        self.offset_ = -self.intercept_
-        self._keep_solutions([solution])
+        with self._whole_or_nothing():
+            X = self._rows(X, reset=True)
+            weights = check_weights(sample_weight, X.shape[0])
+            self.rows_seen_ = float(weights.sum())
+            job = LinearJob(
+                self._half_space(weights), self._data(X), self._start(0, 1, weights.size)
+            )
+            (solution,) = self._solve([job])
+            self.coef_ = solution.weights
+            # Rows on the plane lie there only as exactly as it is known; they count as inside.
+            bias = solution.bias + 2.0 * solution.certificate.violation + 1e-11 * abs(solution.bias)
+            self.intercept_ = np.array([bias])
+            self.offset_ = -self.intercept_
+            self._keep_solutions([solution])
         self._warn_or_stop()
         return self
 

@@ -210,16 +210,19 @@ class LinearSVR(RegressorMixin, LinearSearch):
             raise ValueError(
                 "requires y to be passed, but the target y is None: a regressor learns from targets"
             )
-        X = self._rows(X, y, reset=True)
-        y = _targets(y)
-        weights = check_weights(sample_weight, y.shape[0])
-        self._keep_init(coef_init, intercept_init, 1)
-        self.rows_seen_ = float(weights.sum())
-        problem = self._problem(self._loss(), y, weights)
-        (solution,) = self._solve([LinearJob(problem, self._data(X), self._start(0, 1, y.size))])
-        self.coef_ = solution.weights
-        self.intercept_ = np.array([solution.bias])
-        self._keep_solutions([solution])
+        with self._whole_or_nothing():
+            X = self._rows(X, y, reset=True)
+            y = _targets(y)
+            weights = check_weights(sample_weight, y.shape[0])
+            self._keep_init(coef_init, intercept_init, 1)
+            self.rows_seen_ = float(weights.sum())
+            problem = self._problem(self._loss(), y, weights)
+            (solution,) = self._solve(
+                [LinearJob(problem, self._data(X), self._start(0, 1, y.size))]
+            )
+            self.coef_ = solution.weights
+            self.intercept_ = np.array([solution.bias])
+            self._keep_solutions([solution])
         self._warn_or_stop()
         return self
 

@@ -40,7 +40,7 @@ class MistakeDriven(OnlineClassifier):
         return perceptron(learner, monitor, tolerance=tolerance, patience=patience)
 
     def _finish(self, X: Any, labels: Ids) -> None:
-        if self.mistake_bound:
+        if self.mistake_bound and self.status_ is not Status.INTERRUPTED:
             self.mistake_bound_ = self._bound(X, labels)
         if self.status_ in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and self.tol is not None:
             warnings.warn(

@@ -17,12 +17,15 @@ from ..solution import Progress, Status
 from ..solvers.monitor import Limits, Monitor
 from .labels import number_labels
 from .validation import check_flag, check_number, check_rows
+from .whole import whole_or_nothing
 
 __all__ = ["OnlineClassifier", "nothing", "stack_rows", "take"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Learner = LinearLearner | KernelLearner
+
+FITTED = ("_weights", "_coefficients", "_moves", "_scale", "_machine")  # private attributes
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):
@@ -81,10 +84,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check_settings()
-        X = check_rows(self, X, y, reset=True, objects=self._takes_objects())
-        self.classes_, labels, _ = number_labels(type(self).__name__, y, None)
-        self._forget()
-        self._learn(X, labels, whole=True)
+        with whole_or_nothing(self, FITTED, keep=False):
+            X = check_rows(self, X, y, reset=True, objects=self._takes_objects())
+            self.classes_, labels, _ = number_labels(type(self).__name__, y, None)
+            self._forget()
+            self._learn(X, labels, whole=True)
         self._finish(X, labels)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
@@ -111,6 +115,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             The estimator.
         """
         self._check_settings()
+        with whole_or_nothing(self, FITTED, keep=True):
+            self._learn(*self._more(X, y, classes), whole=False)
+        if self.status_ is Status.INTERRUPTED:
+            raise KeyboardInterrupt(self.status_.value)
+        return self
+
+    def _more(self, X: Any, y: Any, classes: Any) -> tuple[Any, Ids]:
+        """Return checked rows and class numbers; the first call learns the classes."""
         first = not hasattr(self, "classes_")
         X = check_rows(self, X, y, reset=first, objects=self._takes_objects())
         if first:
@@ -129,10 +141,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         known = self.classes_[np.minimum(labels, len(self.classes_) - 1)] == y
         if not known.all():
             raise ValueError(f"y holds {y[~known][0]!s}, which is not among classes")
-        self._learn(X, labels, whole=False)
-        if self.status_ is Status.INTERRUPTED:
-            raise KeyboardInterrupt(self.status_.value)
-        return self
+        return X, labels
 
     def _forget(self) -> None:
         self.t_ = 0

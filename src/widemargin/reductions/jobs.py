@@ -74,7 +74,7 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
 def _run(
     data: KernelData, job: Job, schedule: Schedule, report: "SharedReport", began: float
 ) -> Solution:
-    monitor = Monitor(schedule.limits, report, began, cancelled=lambda: report.stopped)
+    monitor = Monitor(schedule.limits, report, began, cancelled=report.cancelled)
     with data.working():
         return _solve(data, job, schedule, monitor)
 
@@ -97,7 +97,7 @@ class SharedReport:
     """Tells the user's function of progress, one thread at a time; once it said stop, all stop."""
 
     def __init__(self, reporter: Reporter | None) -> None:
-        self.reporter, self.stopped = reporter, False
+        self.reporter, self.stopped, self.interrupted = reporter, False, False
         self._one_at_a_time = threading.Lock()
 
     def __call__(self, progress: Progress) -> bool:
@@ -105,6 +105,15 @@ class SharedReport:
         if self.reporter is not None:
             with self._one_at_a_time:
                 self.stopped = self.stopped or self.reporter(progress) is True
+        return self.stopped
+
+    def cancelled(self) -> bool:
+        """Say whether to stop; after Ctrl-C, which only one thread hears, raise it in the others.
+
+        Their points are not asked for any more, so nothing is to be computed about them.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt
         return self.stopped
 
 
@@ -120,7 +129,7 @@ def _side_by_side(
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
-            report.stopped = True
+            report.interrupted = True
             for future in futures:
                 future.cancel()
             raise Interrupted from None

@@ -1,7 +1,7 @@
 """Online learners on the CPU: weights of features, or coefficients of rows, that sweeps change."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -66,24 +66,44 @@ class Rule:
     averaged: bool = False
 
 
-@dataclass
 class Moves:
-    """Every move in order: row, class that lost, amount, and rows seen before."""
+    """Every move in order: row, class that lost, amount, and rows seen before.
 
-    row: list[Ids] = field(default_factory=list)
-    rival: list[Ids] = field(default_factory=list)
-    amount: list[Vector] = field(default_factory=list)
-    time: list[Ids] = field(default_factory=list)
+    A part's moves count from one assignment on, so that Ctrl-C leaves all four of equal length.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._row, self._rival, self._time = np.empty((3, 1024), dtype=np.int64)
+        self._amount = np.empty(1024)
+
+    def add(self, row: Ids, rival: Ids, amount: Vector, time: Ids) -> None:
+        """Append the moves of a part."""
+        last = self.count + row.size
+        if last > self._row.size:
+            room = 2 * last
+            self._row, self._rival, self._amount, self._time = (
+                _longer(values, self.count, room) for values in self._all()
+            )
+        for values, new in zip(self._all(), (row, rival, amount, time), strict=True):
+            values[self.count : last] = new
+        self.count = last
 
     def joined(self) -> tuple[Ids, Ids, Vector, Ids]:
         """Return the four as arrays."""
-        empty = np.empty(0, dtype=np.int64)
-        return (
-            np.concatenate([empty, *self.row]),
-            np.concatenate([empty, *self.rival]),
-            np.concatenate([np.empty(0), *self.amount]),
-            np.concatenate([empty, *self.time]),
-        )
+        row, rival, amount, time = self._all()
+        count = self.count
+        return row[:count], rival[:count], amount[:count], time[:count]
+
+    def _all(self) -> tuple[Ids, Ids, Vector, Ids]:
+        return self._row, self._rival, self._amount, self._time
+
+
+def _longer(values: Any, count: int, room: int) -> Any:
+    """Return an array with more room that begins with the first values of another."""
+    longer = np.empty(room, dtype=values.dtype)
+    longer[:count] = values[:count]
+    return longer
 
 
 class _Sweeper:
@@ -141,14 +161,11 @@ class _Sweeper:
 
     def _record(self, moves: int, rows: Ids) -> None:
         """Add the last call's moves to alpha and to the record; `rows` numbers its rows."""
-        row, amount = rows[self._row[:moves]], self._amount[:moves].copy()
+        row, amount = rows[self._row[:moves]], self._amount[:moves]
         self.alpha[row] += amount  # no row occurs twice within a part
         self.moved += moves
         if self.moves is not None:
-            self.moves.row.append(row)
-            self.moves.rival.append(self._rival[:moves].copy())
-            self.moves.amount.append(amount)
-            self.moves.time.append(self._time[:moves].copy())
+            self.moves.add(row, self._rival[:moves], amount, self._time[:moves])
 
     def sweep(self) -> int:
         """Visit every row once, moving the weights; return the number of mistakes."""
@@ -157,7 +174,6 @@ class _Sweeper:
         for part in self._parts(order):
             self.pause()
             self._visit(part)
-            self.seen += part.size
         return self.mistakes - before
 
     def _parts(self, order: Ids) -> Iterator[Ids]:
@@ -221,6 +237,7 @@ class LinearLearner(_Sweeper):
 
     def _visit(self, part: Ids) -> None:
         moves, mistakes = _core.sweep(self._opened, self._learner, part, float(self.seen))
+        self.seen += part.size  # before the moves are recorded: none is later than all rows seen
         self.mistakes += mistakes
         self._record(moves, np.arange(self.labels.size))
 
@@ -283,6 +300,7 @@ class KernelLearner(_Sweeper):
         moves, mistakes = _core.sweep_block(
             learner, base + self.rule.offset, gram, float(self.seen)
         )
+        self.seen += part.size  # before the moves are recorded: none is later than all rows seen
         self.mistakes += mistakes
         self.coefficients[part] += weights
         self.second[part] += second
