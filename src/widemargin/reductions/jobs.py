@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = ["Interrupted", "Job", "Schedule", "SharedReport", "run_jobs"]
 Ids = NDArray[np.int64]
 
 LITTLE = 1 << 20  # kernel values of all machines, which are there before a thread has started
+LOOK = 0.05  # seconds between two looks for Ctrl-C
 
 
 class Interrupted(KeyboardInterrupt):
@@ -125,11 +126,13 @@ def _side_by_side(
         return []
     alone = data.on_threads(1)
     with ThreadPoolExecutor(data.at_once) as pool:
-        futures = [pool.submit(_run, alone, job, schedule, report, began) for job in jobs]
         try:
+            futures = [pool.submit(_run, alone, job, schedule, report, began) for job in jobs]
+            for future in futures:
+                while not future.done():  # a wait without end would not hear every Ctrl-C
+                    wait([future], LOOK)
             return [future.result() for future in futures]
         except KeyboardInterrupt:
             report.interrupted = True
-            for future in futures:
-                future.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise Interrupted from None
