@@ -113,7 +113,7 @@ def solve_certified(
             x, indefinite = machine.x, indefinite or machine.indefinite
             hurried = status is Status.INTERRUPTED
             outputs, certificate = data.certify(problem, segments, x, machine, hurried)
-            reached = monitor.reached(certificate.violation, certificate.relative_gap)
+            reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
             if best is None or reached or _better(certificate, best[-1], indefinite):
                 best = x.copy(), outputs, certificate

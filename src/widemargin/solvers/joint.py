@@ -80,7 +80,7 @@ def solve_joint(
             status = _run(machine, precision, monitor)
             a = machine.coefficients
             outputs, certificate = data.certify(labels, costs, a)
-            reached = monitor.reached(certificate.violation, certificate.relative_gap)
+            reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
             if final or precision == "float64":
                 break

@@ -138,10 +138,10 @@ def solve_linear(
         monitor.limits = asked
         data.pause = nothing
         point, certificate = data.certify(problem, machine.point)
-        reached = monitor.reached(certificate.violation, certificate.relative_gap)
+        reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
         if reached or not (status.converged or status is Status.STALLED):
             break
-    if certificate.gap <= ROUNDING * data.magnitude(problem):
+    if certificate.gap <= ROUNDING * data.magnitude(problem) and status is not Status.INTERRUPTED:
         reached = reached or Status.GAP_REACHED  # an optimum of zero has no relative gap
     return data.solution(point, certificate, reached or _unreached(status), monitor)
 

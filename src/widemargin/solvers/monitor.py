@@ -77,6 +77,10 @@ class Monitor:
             return Status.STOPPED
         return None
 
+    def certified(self, status: Status, violation: float, gap: float) -> Status | None:
+        """Return whether a certified point is good enough; Ctrl-C is heard even then."""
+        return None if status is Status.INTERRUPTED else self.reached(violation, gap)
+
     def reached(self, violation: float, gap: float) -> Status | None:
         """Return whether the point is good enough."""
         if violation <= self.limits.tolerance:

@@ -120,7 +120,7 @@ def solve_subgradient(
         status = Status.INTERRUPTED
     data.pause = _nothing
     point, certificate = data.certify(problem, machine.point)
-    reached = monitor.reached(certificate.violation, certificate.relative_gap)
+    reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
     return data.solution(point, certificate, reached or status, monitor)
 
 
