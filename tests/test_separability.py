@@ -213,7 +213,18 @@ def test_hard_margins_of_many_classes() -> None:
         assert model.score(X, y) == 1.0
 
 
-@pytest.mark.parametrize("settings", [dict(), dict(loss="hinge", penalty="l1")])
-def test_hard_margins_need_hinge_loss_and_a_squared_penalty(settings: dict) -> None:
-    with pytest.raises(ValueError, match="C=inf needs loss='hinge', penalty='l2'"):
+def test_hinges_and_their_squares_have_one_hard_margin() -> None:
+    X, y = [[0.0, 1.0], [1.0, 0.0], [3.0, 3.0], [4.0, 2.5]], [0, 0, 1, 1]
+    squared, plain = (
+        LinearSVC(loss=loss, C=float("inf")).fit(X, y) for loss in ("squared_hinge", "hinge")
+    )
+    np.testing.assert_array_equal(squared.coef_, plain.coef_)
+    assert squared.duality_gap_ < 1e-8
+
+
+@pytest.mark.parametrize("settings", [dict(loss="logistic"), dict(loss="hinge", penalty="l1")])
+def test_hard_margins_need_a_hinge_and_a_squared_penalty(settings: dict) -> None:
+    with pytest.raises(
+        ValueError, match="C=inf needs loss='hinge' or 'squared_hinge', penalty='l2'"
+    ):
         LinearSVC(C=float("inf"), **settings).fit(XOR, [0, 1, 1, 1])

@@ -54,8 +54,8 @@ class LinearSVC(LinearClassifier):
     dual : ignored
         Accepted for compatibility: no choice between primal and dual is needed.
     C : float, default=1.0
-        Price of the losses. ``float("inf")`` finds the hard margin, with hinge loss and the l2
-        penalty, or refuses with a proof that the classes cannot be separated.
+        Price of the losses. ``float("inf")`` finds the hard margin, with a hinge or its square and
+        the l2 penalty, or refuses with a proof that the classes cannot be separated.
     lam : float, default=None
         If given, takes the place of C: the problem is then the mean loss + lam times the penalty,
         which is C = 1 / (lam n), n being the sum of the weights.
@@ -214,10 +214,11 @@ class LinearSVC(LinearClassifier):
     def _check_cost(self) -> None:
         if not self._is_hard():
             return super()._check_cost()
-        if (self.loss, self.penalty) != ("hinge", "l2") or self.multi_class == "crammer_singer":
+        hinges = self.loss in ("hinge", "squared_hinge")  # which have one hard margin
+        if not hinges or self.penalty != "l2" or self.multi_class == "crammer_singer":
             raise ValueError(
-                "C=inf needs loss='hinge', penalty='l2' and multi_class='ovr' or 'ovo', found "
-                f"{self.loss!r}, {self.penalty!r} and {self.multi_class!r}"
+                "C=inf needs loss='hinge' or 'squared_hinge', penalty='l2' and multi_class='ovr' "
+                f"or 'ovo', found {self.loss!r}, {self.penalty!r} and {self.multi_class!r}"
             )
         return None
 
