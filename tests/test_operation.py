@@ -26,15 +26,14 @@ def test_interrupt_soon_leaves_a_usable_and_honest_model(seconds: float, how: st
     sent = [0.0]
 
     def interrupt() -> None:
-        sent[0] = time.process_time()
+        sent[0] = time.perf_counter()
         _thread.interrupt_main()
 
     timer = threading.Timer(seconds, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)
-    # Half a second on each of two cores, in time of the processors, which others cannot take away.
-    assert time.process_time() - sent[0] < 1.0
+    assert time.perf_counter() - sent[0] < 1.0  # half a second, and as much for a busy machine
     timer.join()
     if hasattr(machine, "status_"):
         assert machine.status_ is Status.INTERRUPTED
