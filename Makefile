@@ -11,7 +11,7 @@ SOURCES := pyproject.toml $(wildcard CMakeLists.txt README.md) \
 
 SECONDS ?= 600
 
-.PHONY: help run test fuzz gpu-test lint format bench gpu-bench bench-check data-is-given \
+.PHONY: help run test fuzz gpu-test lint format docs bench gpu-bench bench-check data-is-given \
         base-is-given clean
 .NOTPARALLEL:  # two installations at once would spoil the environment
 
