@@ -17,6 +17,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(params=["double", pytest.param("cuda", marks=pytest.mark.gpu)])
+def gpu(request, monkeypatch):
+    """Return what sends rows to the device that `device="cuda"` finds."""
+    from gpu_double import GivenArray, NumpyDevice
+
+    from widemargin.backends.gpu import device, gpu_is_usable
+
+    device.open_device.cache_clear()
+    if request.param == "double":
+        monkeypatch.setattr(device, "Device", NumpyDevice)
+        yield GivenArray
+    elif gpu_is_usable():
+        yield device.open_device().upload
+    else:
+        pytest.skip("there is no NVIDIA GPU, or CuPy is not installed")
+    device.open_device.cache_clear()
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Work in a folder with iris.csv, iris.svm and wine.csv."""

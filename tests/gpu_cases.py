@@ -12,7 +12,18 @@ import numpy as np
 from cases import KERNELS
 from scipy import sparse
 
-from widemargin import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin import (
+    SVC,
+    SVDD,
+    SVR,
+    LinearOneClassSVM,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 from widemargin.kernels import RBF, FunctionKernel, Linear
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "gpu.md"
@@ -63,6 +74,21 @@ ESTIMATORS: dict[str, GpuCase] = {
 }
 
 
+# Each linear machine, given device and tolerance.
+LINEAR_ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "LinearSVC, squared hinge": LinearSVC,
+    "LinearSVC, one against one": lambda **kw: LinearSVC(multi_class="ovo", **kw),
+    "LinearSVC, jointly": lambda **kw: LinearSVC(multi_class="crammer_singer", **kw),
+    "LinearSVC, hinge": lambda **kw: LinearSVC(loss="hinge", **kw),
+    "LinearSVC, l1": lambda **kw: LinearSVC(penalty="l1", **kw),
+    "LinearSVR": LinearSVR,
+    "LinearSVR, squared": lambda **kw: LinearSVR(loss="squared_epsilon_insensitive", **kw),
+    "LogisticRegression": LogisticRegression,
+    "LogisticRegression, elastic net": lambda **kw: LogisticRegression(penalty="elasticnet", **kw),
+    "LinearOneClassSVM": LinearOneClassSVM,
+}
+
+
 def runs(kernel: str, storage: str) -> bool:
     """Tell whether a kernel takes the storage at all, on any backend."""
     return not (kernel in ("precomputed", "function", "FunctionKernel") and storage == "CSR")
@@ -86,11 +112,22 @@ def page() -> str:
         lines.append(f"| {kernel} | {' | '.join(marks)} |")
     lines += [
         "",
-        "What a GPU cannot do raises one sentence: kernels on objects such as strings.",
+        "Linear machines, by Newton's method and, at the end, interior-point steps:",
+        "",
+        f"| estimator | {' | '.join(INPUTS)} |",
+        f"|---|{'---|' * len(INPUTS)}",
+    ]
+    lines += [f"| {name} |{' yes |' * len(INPUTS)}" for name in LINEAR_ESTIMATORS]
+    lines += [
+        "",
+        "What a GPU cannot do raises one sentence: kernels on objects such as strings; of linear",
+        'machines `solver="dual"`, `partial_fit`, and an l1 penalty on more than 1500 features.',
         "`backend_` says what ran. Of machines that learn all classes jointly the GPU computes the",
         "kernel values, while the processor makes the steps, as it does for the Newton steps that",
         "finish hard blocks.",
-        "Linear and online machines run on the CPU.",
+        "The solutions of l1-penalised systems, and small systems, are the processor's too.",
+        "Perceptrons, `Pegasos`, `SubgradientSVC` and their like run on the CPU;",
+        "rows that lie on a GPU they refuse.",
         "",
     ]
     return "\n".join(lines)

@@ -135,8 +135,42 @@ class NumpyDevice:
         )
         return x, steps, violation, bool(negative)
 
+    # --- linear machines
+
+    def respond(self, samples, loss, width, outputs, dual, curvature):
+        view = _core.samples(samples.target, samples.cost, samples.centre)
+        kind = loss.kind, loss.epsilon, width
+        return np.array(_core.respond(view, *kind, outputs, dual, curvature, 1))
+
+    def along(self, samples, loss, width, outputs, moves, length):
+        view = _core.samples(samples.target, samples.cost, samples.centre)
+        kind = loss.kind, loss.epsilon, width
+        return np.array(_core.along_ray(view, *kind, outputs, moves, length, 1))
+
+    def judge(self, samples, loss, outputs, shares):
+        view = _core.samples(samples.target, samples.cost, None)
+        return _core.judge(view, loss.kind, loss.epsilon, outputs, shares, 1)
+
+    def solve_positive(self, matrix, right, threads):
+        found = right.copy()
+        _core.solve_positive(np.ascontiguousarray(matrix), found, threads)
+        return found
+
     def rounds(self, *arguments):
         return NumpyRounds(self, *arguments)
+
+
+class GivenArray:
+    """A double of an array that lies on a GPU."""
+
+    __cuda_array_interface__ = None
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.shape = self.values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
 
 
 class NumpyRounds:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cases import KERNELS, PROBLEMS, draw_data
 from gpu_cases import ESTIMATORS, GPU_KERNELS, INPUTS, PAGE, page, runs
-from gpu_double import NumpyDevice
 from sklearn.exceptions import ConvergenceWarning
 from solving import Truth, open_data, solve
 
@@ -24,33 +23,6 @@ from widemargin.kernels import RBF, Spectrum
 from widemargin.solution import Status
 
 BUDGET = 1 << 28
-
-
-class GivenArray:
-    """A double of an array that lies on a GPU."""
-
-    __cuda_array_interface__ = None
-
-    def __init__(self, values):
-        self.values = np.asarray(values)
-        self.shape = self.values.shape
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype=dtype)
-
-
-@pytest.fixture(params=["double", pytest.param("cuda", marks=pytest.mark.gpu)])
-def gpu(request, monkeypatch):
-    """Return what sends rows to the device that `device="cuda"` finds."""
-    device_module.open_device.cache_clear()
-    if request.param == "double":
-        monkeypatch.setattr(device_module, "Device", NumpyDevice)
-        yield GivenArray
-    elif gpu_is_usable():
-        yield device_module.open_device().upload
-    else:
-        pytest.skip("there is no NVIDIA GPU, or CuPy is not installed")
-    device_module.open_device.cache_clear()
 
 
 def open_gpu(data, budget=BUDGET, precision="auto"):

@@ -6,18 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import Kernel
-from .cpu import CpuJointData, CpuKernelData, Expansion, memory_budget, thread_count
-from .gpu import GpuExpansion, GpuJointData, GpuKernelData, gpu_is_usable, open_device
+from .cpu import (
+    CpuJointData,
+    CpuKernelData,
+    CpuLinearData,
+    Expansion,
+    memory_budget,
+    thread_count,
+)
+from .gpu import (
+    GpuExpansion,
+    GpuJointData,
+    GpuKernelData,
+    GpuLinearData,
+    gpu_is_usable,
+    open_device,
+)
 
 __all__ = [
+    "LinearRowsData",
     "choose_backend",
     "is_on_gpu",
     "open_expansion",
     "open_joint_data",
     "open_kernel_data",
+    "open_linear_data",
     "to_host",
 ]
 
+LinearRowsData = CpuLinearData | GpuLinearData
 CUDA_MEMORY = (2, 13)  # of DLPack: memory of the device, and managed memory
 
 
@@ -67,6 +84,12 @@ def open_joint_data(data: CpuKernelData | GpuKernelData) -> CpuJointData:
     if isinstance(data, GpuKernelData):
         return GpuJointData(data, memory_budget(None))
     return CpuJointData(data)
+
+
+def open_linear_data(backend: str, X: Any, n_jobs: Any) -> LinearRowsData:
+    """Open the rows of linear machines on a backend."""
+    threads = thread_count(n_jobs)
+    return GpuLinearData(X, threads) if backend == "cuda" else CpuLinearData(X, threads)
 
 
 def open_expansion(

@@ -75,8 +75,7 @@ def hard_solution(job: LinearJob, solution: LinearSolution) -> LinearSolution:
     """Return the solution stretched so that no row falls short of the margin."""
     data: Any = job.data
     problem, used = job.problem, job.problem.costs > 0
-    outputs = np.empty(used.size)
-    data.rows.times(solution.weights, solution.bias, outputs)
+    outputs = data.outputs(solution.weights, solution.bias)
     least = float((problem.targets * outputs)[used].min())
     if least < 1.0 - SHORT:  # not converged; the status says so
         return solution

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..backends.cpu import CpuLinearData, LinearPoint, thread_count
+from ..backends.choice import LinearRowsData, choose_backend, open_linear_data, to_host
+from ..backends.cpu import LinearPoint, thread_count
 from ..losses import Loss
 from ..problem import LinearProblem
 from ..reductions.linear import LinearJob, run_linear_jobs
@@ -34,6 +35,7 @@ PENALTIES = ("l2", "l1", "elasticnet")
 class LinearEstimator(BaseEstimator):
     """Base of the linear machines. Subclasses list their parameters in ``__init__``."""
 
+    device: str | None = None  # of those without the parameter
     coef_: Any
     _stream: list[tuple[float, float]] | None  # gains and reach of each machine of a stream
 
@@ -60,6 +62,7 @@ class LinearEstimator(BaseEstimator):
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, whole=True)
         check_choice("solver", self.solver, SOLVERS)
+        check_choice("device", self.device, (None, "cpu", "cuda"))
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
 
@@ -69,8 +72,13 @@ class LinearEstimator(BaseEstimator):
     def _whole_or_nothing(self) -> AbstractContextManager[None]:
         return whole_or_nothing(self, ("_init", "_stream"), keep=bool(self.warm_start))
 
+    def _arrive(self, *arrays: Any) -> list[Any]:
+        """Settle which backend runs, and return rows, targets and weights on the host."""
+        self.backend_ = choose_backend(self.device, arrays[0])
+        return [to_host(values) for values in arrays]
+
     def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        return check_rows(self, X, y, reset=reset, objects=False)
+        return check_rows(self, to_host(X), y, reset=reset, objects=False)
 
     def _factor(self, rows: float) -> float:
         """Return the cost of a row of weight one; ``lam`` counts against the mean of the losses."""
@@ -127,8 +135,8 @@ class LinearEstimator(BaseEstimator):
 
         return report
 
-    def _data(self, X: Any) -> CpuLinearData:
-        return CpuLinearData(X, thread_count(self.n_jobs))
+    def _data(self, X: Any) -> LinearRowsData:
+        return open_linear_data(self.backend_, X, self.n_jobs)
 
     def _start(self, machine: int, machines: int, rows: int) -> LinearPoint | None:
         """Return where to begin: ``coef_init``, or the last fit with ``warm_start``."""

@@ -79,6 +79,7 @@ class LinearClassifier(LinearProbabilities):
         self._check_settings()
         self._drop_calibration()
         with self._whole_or_nothing():
+            X, y, sample_weight = self._arrive(X, y, sample_weight)
             X = self._rows(X, y, reset=True)
             self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
             self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
@@ -122,7 +123,7 @@ class LinearClassifier(LinearProbabilities):
             The estimator; ``rows_seen_`` is the weight of all rows so far. With a penalised or no
             intercept ``dual_objective_`` is a lower bound of the objective of a fit to all of them.
         """
-        self._check_stream()
+        self._check_stream(X)
         first = not hasattr(self, "coef_")
         X = self._rows(X, y, reset=first)
         labels = known_labels(self, y, classes, first=first)
@@ -130,7 +131,7 @@ class LinearClassifier(LinearProbabilities):
         self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
         weights = weights * self.class_weight_[labels]
         total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
-        data, blocks = self._data(X), []
+        data, blocks = self._block(X), []
         for positive in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
             signs = np.where(labels == positive, 1.0, -1.0)
             blocks.append((data, self._problem(self._loss(), signs, weights, total)))

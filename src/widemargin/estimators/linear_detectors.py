@@ -52,6 +52,8 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         Accepted for compatibility; nothing is random.
     callback : callable, default=None
         Called with a ``Progress`` after each step; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train; None trains where X is. ``"cuda"`` needs an NVIDIA GPU and CuPy.
 
     Attributes
     ----------
@@ -65,6 +67,8 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         Objectives, recomputed in float64 and summed over machines, and their relative distance.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    backend_ : str
+        What trained: ``"cpu"`` or ``"cuda"``.
     status_ : Status
         How the fit ended; its value is a sentence.
     n_iter_ : int
@@ -116,6 +120,7 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         verbose: bool | int = False,
         random_state: Any = None,
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self.nu = nu
         self.tol = tol
@@ -128,6 +133,7 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         self.verbose = verbose
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     penalty, l1_ratio = "l2", 0.0
     C, lam = 1.0, None
@@ -156,6 +162,7 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         """
         self._check_settings()
         with self._whole_or_nothing():
+            X, sample_weight = self._arrive(X, sample_weight)
             X = self._rows(X, reset=True)
             weights = check_weights(sample_weight, X.shape[0])
             self.rows_seen_ = float(weights.sum())
@@ -200,11 +207,11 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
         self
             The estimator; ``rows_seen_`` is the weight of all rows so far.
         """
-        self._check_stream()
+        self._check_stream(X)
         X = self._rows(X, reset=not hasattr(self, "coef_"))
         weights = check_weights(sample_weight, X.shape[0])
         total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
-        self._learn([(self._data(X), self._half_space(weights))], total)
+        self._learn([(self._block(X), self._half_space(weights))], total)
         self.coef_, self.offset_ = self.coef_[0], -self.intercept_
         return self
 

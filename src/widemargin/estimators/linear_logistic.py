@@ -65,6 +65,8 @@ class LogisticRegression(LinearClassifier):
         Accepted for compatibility; nothing is random.
     callback : callable, default=None
         Called with a ``Progress`` after each step; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train; None trains where X is. ``"cuda"`` needs an NVIDIA GPU and CuPy.
 
     Attributes
     ----------
@@ -80,6 +82,8 @@ class LogisticRegression(LinearClassifier):
         Objectives, recomputed in float64 and summed over machines, and their relative distance.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    backend_ : str
+        What trained: ``"cpu"`` or ``"cuda"``.
     status_ : Status
         How the fit ended; its value is a sentence.
     n_iter_ : int
@@ -142,6 +146,7 @@ class LogisticRegression(LinearClassifier):
         verbose: bool | int = False,
         random_state: Any = None,
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self.penalty = penalty
         self.dual = dual
@@ -164,6 +169,7 @@ class LogisticRegression(LinearClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     def _loss(self) -> Loss:
         return Logistic()

@@ -74,6 +74,8 @@ class LinearSVR(RegressorMixin, LinearSearch):
         Accepted for compatibility; nothing is random.
     callback : callable, default=None
         Called with a ``Progress`` after each step; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train; None trains where X is. ``"cuda"`` needs an NVIDIA GPU and CuPy.
 
     Attributes
     ----------
@@ -85,6 +87,8 @@ class LinearSVR(RegressorMixin, LinearSearch):
         Objectives, recomputed in float64 and summed over machines, and their relative distance.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    backend_ : str
+        What trained: ``"cpu"`` or ``"cuda"``.
     status_ : Status
         How the fit ended; its value is a sentence.
     n_iter_ : int
@@ -145,6 +149,7 @@ class LinearSVR(RegressorMixin, LinearSearch):
         verbose: bool | int = False,
         random_state: Any = None,
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.penalty = penalty
@@ -166,6 +171,7 @@ class LinearSVR(RegressorMixin, LinearSearch):
         self.verbose = verbose
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -211,6 +217,7 @@ class LinearSVR(RegressorMixin, LinearSearch):
                 "requires y to be passed, but the target y is None: a regressor learns from targets"
             )
         with self._whole_or_nothing():
+            X, y, sample_weight = self._arrive(X, y, sample_weight)
             X = self._rows(X, y, reset=True)
             y = _targets(y)
             weights = check_weights(sample_weight, y.shape[0])
@@ -246,12 +253,12 @@ class LinearSVR(RegressorMixin, LinearSearch):
         self
             The estimator; ``rows_seen_`` is the weight of all rows so far.
         """
-        self._check_stream()
+        self._check_stream(X)
         X = self._rows(X, y, reset=not hasattr(self, "coef_"))
         y = _targets(y)
         weights = check_weights(sample_weight, y.size)
         total = getattr(self, "rows_seen_", 0.0) + float(weights.sum())
-        self._learn([(self._data(X), self._problem(self._loss(), y, weights, total))], total)
+        self._learn([(self._block(X), self._problem(self._loss(), y, weights, total))], total)
         self.coef_ = self.coef_[0]
         return self
 

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..backends.cpu import CpuLinearData
+from ..backends.choice import choose_backend
+from ..backends.cpu import CpuLinearData, thread_count
 from ..problem import LinearProblem
 from ..reductions.linear_stream import StreamPoint, dual_objective, learn_block, thinned
 from .linear_base import LinearEstimator
@@ -48,13 +49,22 @@ def streams(estimator: Any) -> bool:
 class LinearStream(LinearEstimator):
     """Linear estimators that also learn block after block; see ``reductions.linear_stream``."""
 
-    def _check_stream(self) -> None:
+    def _check_stream(self, X: Any) -> None:
         self._check_settings()
+        if choose_backend(self.device, X) != "cpu":
+            raise ValueError(
+                "partial_fit moves one variable at a time, which a GPU cannot do fast; "
+                "use device='cpu' and rows of the host"
+            )
         if self.lam is not None and hasattr(self, "coef_") and not hasattr(self, "rows_seen_"):
             raise ValueError(
                 "partial_fit with lam must know how many rows the model has seen, but it was read "
                 "from a file; give C instead of lam, or fit first"
             )
+
+    def _block(self, X: Any) -> CpuLinearData:
+        self.backend_ = "cpu"
+        return CpuLinearData(X, thread_count(self.n_jobs))
 
     def _points(self, machines: int, total: float) -> list[StreamPoint]:
         """Return what is kept of the rows so far, at the costs that the rows to come make theirs.

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.cpu import CpuKernelData, memory_budget, thread_count
-from ..backends.cpu.joint import CpuJointData
+from ..backends.choice import open_joint_data, open_kernel_data
 from ..kernels import Linear, Polynomial
 from ..losses import Hinge, Logistic, Loss, SquaredHinge
 from ..reductions.linear import LinearJob
@@ -96,6 +95,8 @@ class LinearSVC(LinearClassifier):
         Accepted for compatibility; nothing is random.
     callback : callable, default=None
         Called with a ``Progress`` after each step; returning True stops the fit.
+    device : {'cpu', 'cuda'} or None, default=None
+        Where to train; None trains where X is. ``"cuda"`` needs an NVIDIA GPU and CuPy.
 
     Attributes
     ----------
@@ -111,6 +112,8 @@ class LinearSVC(LinearClassifier):
         Objectives, recomputed in float64 and summed over machines, and their relative distance.
     kkt_violation_ : float
         Largest violation of the optimality conditions.
+    backend_ : str
+        What trained: ``"cpu"`` or ``"cuda"``.
     status_ : Status
         How the fit ended; its value is a sentence.
     n_iter_ : int
@@ -176,6 +179,7 @@ class LinearSVC(LinearClassifier):
         verbose: bool | int = False,
         random_state: Any = None,
         callback: Any = None,
+        device: str | None = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -199,6 +203,7 @@ class LinearSVC(LinearClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     def _loss(self) -> Loss:
         return LOSSES[self.loss]
@@ -259,13 +264,7 @@ def fit_joint(estimator: LinearSVC, X: Any, labels: Ids, weights: Vector) -> Joi
     """Solve the problem of all classes together, with a kernel whose constant carries the bias."""
     share = float(estimator.intercept_scaling) ** 2 if estimator.fit_intercept else 0.0
     kernel = Polynomial(degree=1, gamma=1.0, coef0=share) if share else Linear()
-    data = CpuKernelData(
-        X,
-        kernel,
-        threads=thread_count(estimator.n_jobs),
-        budget=memory_budget(None),
-        precision="auto",
-    )
+    data = open_kernel_data(estimator.backend_, X, kernel, estimator.n_jobs, None, "auto")
     line = ProgressLine() if estimator.verbose else None
     limits = estimator._limits()
     if not limits.tolerance:
@@ -275,7 +274,7 @@ def fit_joint(estimator: LinearSVC, X: Any, labels: Ids, weights: Vector) -> Joi
     monitor = Monitor(limits, estimator._reporter(line))
     costs = float(estimator.C) * weights
     try:
-        return solve_joint(CpuJointData(data), labels, costs, None, monitor)
+        return solve_joint(open_joint_data(data), labels, costs, None, monitor)
     finally:
         if line is not None:
             line.close()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.choice import is_on_gpu
 from ..losses import Hinge, Loss
 from ..reductions.jobs import Interrupted
 from ..reductions.linear import LinearJob
@@ -14,7 +15,7 @@ from ..solvers.monitor import Monitor
 from ..solvers.subgradient import SubgradientOptions, solve_subgradient
 from .linear_classifier import LinearClassifier
 from .progress import ProgressLine
-from .validation import check_choice, check_flag, check_number
+from .validation import ON_GPU, check_choice, check_flag, check_number
 
 __all__ = ["SubgradientSVC"]
 
@@ -141,6 +142,11 @@ class SubgradientSVC(LinearClassifier):
         self.callback = callback
 
     solver = "auto"  # of the base
+
+    def _arrive(self, *arrays: Any) -> list[Any]:
+        if is_on_gpu(arrays[0]):
+            raise ValueError(ON_GPU.format(type(self).__name__))
+        return super()._arrive(*arrays)
 
     def _check_settings(self) -> None:
         super()._check_settings()

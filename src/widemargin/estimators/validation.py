@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from ..backends.choice import is_on_gpu
 from ..backends.cpu import is_sparse
 from ..kernels import FunctionKernel, Kernel, from_name
 
 __all__ = [
+    "ON_GPU",
     "check_choice",
     "check_flag",
     "check_gram",
@@ -25,6 +27,7 @@ Vector = NDArray[np.float64]
 
 FLOATS = (np.float64, np.float32)
 ENTRIES_AT_ONCE = 1 << 20
+ON_GPU = "X lies on a GPU, and {} runs on the CPU only; copy it to the host first"
 
 
 def check_number(
@@ -77,6 +80,8 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, objects: b
         if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
             raise ValueError("X has 0 rows; at least 1 is needed")
         return X
+    if is_on_gpu(X):
+        raise ValueError(ON_GPU.format(type(estimator).__name__))
     try:
         X = validate_data(
             estimator,

@@ -34,6 +34,7 @@ class LinearData(Protocol):
 
     pause: Callable[[], None]
     features: int
+    descends: bool  # whether dual coordinate descent is worth a try
 
     def newton(self, problem: LinearProblem, point: Any) -> NewtonOperations:
         """Return the state of a machine for Newton steps."""
@@ -81,7 +82,7 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
     """Return the solver to begin with.
 
     1. With an l1 penalty, or none, Newton's method ("newton"): the others need a squared penalty.
-    2. The solver that was asked for.
+    2. The solver that was asked for; Newton's method where descent is not worth a try.
     3. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
        method finishes if it becomes slow.
     4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2, for then a few epochs
@@ -92,6 +93,8 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
         return "newton"
     if options.solver != "auto":
         return options.solver
+    if not data.descends:
+        return "newton"
     if data.features > FEW_FEATURES:
         return "dual"
     if problem.costs.size > ROWS_FOR_NEWTON * data.features:

@@ -184,5 +184,6 @@ class LogisticBoxes(Boxes):
 
 
 def _longest(at: Vector, move: Vector) -> float:
-    falling = move < 0
-    return min(1.0, float((at[falling] / -move[falling]).min(initial=1.0)))
+    """Return the longest step, at most 1, after which nothing is negative; `at` is positive."""
+    steepest = float((-move / at).max()) if at.size else 0.0
+    return 1.0 / steepest if steepest > 1.0 else 1.0

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...problem import LinearProblem
 from ...solution import Certificate, LinearSolution, Status
 from ...solvers.monitor import Monitor
@@ -27,6 +30,8 @@ class CpuLinearData:
     threads : int
         Threads to use.
     """
+
+    descends = True
 
     def __init__(self, X: Any, threads: int) -> None:
         self.rows = LinearRows(X, threads)
@@ -68,6 +73,12 @@ class CpuLinearData:
     ) -> CpuSubgradient:
         """Return the state of a machine for subgradient steps."""
         return CpuSubgradient(self.rows, problem, point, keep_weights=keep_weights)
+
+    def outputs(self, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+        """Return X w + b."""
+        outputs = np.empty(self.rows.count)
+        self.rows.times(weights, bias, outputs)
+        return outputs
 
     def reach(self, problem: LinearProblem) -> float:
         """Return the mean cost of the rows times their mean squared norm."""

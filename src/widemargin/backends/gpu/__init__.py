@@ -3,6 +3,14 @@
 from .device import gpu_is_usable, open_device
 from .expansion import GpuExpansion
 from .kernel_data import GpuKernelData
+from .linear_data import GpuLinearData
 from .source import GpuJointData
 
-__all__ = ["GpuExpansion", "GpuJointData", "GpuKernelData", "gpu_is_usable", "open_device"]
+__all__ = [
+    "GpuExpansion",
+    "GpuJointData",
+    "GpuKernelData",
+    "GpuLinearData",
+    "gpu_is_usable",
+    "open_device",
+]

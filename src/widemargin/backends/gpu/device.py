@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import NativeSpec
+from .linear_launches import LinearLaunches
 from .rounds import EACH, LARGEST, CudaRounds, Launch, State, solve_one_block
 
 __all__ = ["Device", "gpu_is_usable", "open_device"]
@@ -27,6 +28,7 @@ TEXTS = (
     "pair_steps.cu",
     "block_solver.cu",
     "rounds.cu",
+    "linear.cu",
 )
 THREADS = 256
 MOST_BLOCKS = 65535  # along the second axis of a grid
@@ -39,7 +41,7 @@ INSTALL = (
 )
 
 
-class Device:
+class Device(LinearLaunches):
     """One NVIDIA GPU, the current one of CuPy."""
 
     name = "cuda"
@@ -48,12 +50,14 @@ class Device:
         # Streams beyond this number would wait for one another; read when CUDA starts.
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
         import cupy
+        import cupyx.lapack
         import cupyx.scipy.sparse
 
         cupy.cuda.runtime.getDevice()
         if cupy.cuda.runtime.getDeviceCount() < 1:
             raise RuntimeError("no device")
         self.xp: Any = cupy
+        self.cupyx: Any = cupyx
         self.sparse: Any = cupyx.scipy.sparse
         self._modules: dict[np.dtype[Any], Any] = {}
         self._compiling = threading.Lock()
