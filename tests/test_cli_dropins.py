@@ -364,7 +364,7 @@ def test_liblinear_searches_the_cost_as_liblinear_does(run, capfd):
         ("liblinear-train -R data", 2, "-R needs -B 1"),
         ("liblinear-train -s 8 data", 2, "-s must be one of 0, 1, 2"),
         ("svmlight-learn -z p data", 2, "-z must be c or r"),
-        ("svmlight-learn -p 0.5 data", 2, "transductive"),
+        ("svmlight-learn -p 2 data", 2, "-p must be at most 1"),
         ("svmlight-learn data", 1, "labels must be 1 and -1"),
         ("libsvm-scale -l 1 -u 1 data", 1, "lower must be below upper"),
         ("libsvm-scale -s a -r b data", 2, "cannot use -r and -s simultaneously"),

@@ -2,18 +2,20 @@
 
 Without -c the cost is 1 / r², where r is the mean distance of the rows from the origin in feature
 space, as SVMlight chooses it. `cost:` in a line multiplies the cost of its row, -j that of positive
-ones. Machines are solved to -e or further. Leave-one-out (-x 1) is exact: where svm_learn skips
-the rows that -o says are safe, here only those are skipped whose outcome is proven.
+ones. Machines are solved to -e or further; with -v 2 the duality gap says how far. One line of
+svm_learn is missing, the number of kernel evaluations, which are not counted here.
 """
 
+import time
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ..estimators import SVC, SVR, LinearSVC, LinearSVR
 from ..io.atomic import open_target
 from ..io.model_text import KernelFacts
 from ..io.svmlight import load_svmlight
@@ -21,13 +23,13 @@ from ..io.svmlight_models import read_svmlight_model, write_svmlight_model
 from ..kernels import Kernel
 from .dropin import parse, read_text, write_lines
 from .svmlight_estimates import (
-    Fit,
     left_out,
     rates,
-    squared_distances,
     without_inconsistent,
     xi_alpha,
+    xi_alpha_extended,
 )
+from .svmlight_machines import Learnt, Task, default_cost, learnt, squared_distances
 
 __all__ = ["CLASSIFY_HELP", "LEARN_HELP", "classify", "learn"]
 
@@ -39,13 +41,14 @@ widemargin svmlight-learn -c 10 -t 2 -g 0.5 train.dat model
 \b
 -z c|r   classification or regression (c)     -c cost (1 / mean |x|^2)
 -w epsilon of regression (0.1)                -j cost of positive rows times this (1)
--b 1|0   with or without threshold (1; 0 with -t 0 only)
+-b 1|0   with or without threshold (1)        -i 1  drop rows at their bound, fit again (0)
 -t kernel  0 linear, 1 polynomial (s a.b + r)^d, 2 exp(-g |a-b|^2), 3 tanh(s a.b + r)  (0)
 -d degree (3)  -g gamma (1)  -s factor (1)  -r offset (1)  -e tolerance (0.001)
--a file  write alpha times label of each row        -v level  0 prints nothing (1)
--o rho of the XiAlpha estimates (1)                 -i 1  drop rows at their bound, fit again (0)
--x 1  leave-one-out, exact: a fit for each row that is in doubt (0)
--q -n -m -h -f -# are accepted: they do not change what is learnt
+-x 1  leave-one-out (0)    -o rho of the XiAlpha estimates and of leave-one-out (1)
+-k 0..100  depth of the extended XiAlpha estimates (0)
+-a file  write alpha times label of each row  -v level  0 prints nothing (1)
+-f 0  leaves out what follows the number of support vectors, if the kernel is not linear (1)
+-q -n -m -h -# -y -l -p -u are accepted: they do not change what is learnt
 """
 CLASSIFY_HELP = """svm_classify of SVMlight: the same files and closing lines.
 
@@ -58,174 +61,237 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "z": (str, "c"), "c": (float, 0.0), "w": (float, 0.1), "j": (float, 1.0), "b": (int, 1),
     "t": (int, 0), "d": (int, 3), "g": (float, 1.0), "s": (float, 1.0), "r": (float, 1.0),
-    "e": (float, 1e-3), "v": (int, 1), "q": (int, 10), "n": (int, 10), "m": (int, 40),
-    "h": (int, 100), "f": (int, 1), "#": (int, 100000), "a": (str, None),
+    "e": (float, 1e-3), "v": (int, 1), "q": (int, 10), "n": (int, 0), "m": (int, 40),
+    "h": (int, 100), "f": (int, 1), "#": (int, 100000), "a": (str, None), "y": (str, None),
     "i": (int, 0), "x": (int, 0), "o": (float, 1.0), "k": (int, 0),
+    "l": (str, None), "p": (float, -1.0), "u": (str, None),
 }  # fmt: skip
-HINTS = {
-    "l": "it belongs to transductive learning from unlabelled rows, which is not here yet",
-    "p": "it belongs to transductive learning from unlabelled rows, which is not here yet",
-    "y": "a fit here needs no start",
-    "u": "kernels of one's own are Python objects of widemargin.kernels",
-}
+RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "z": (lambda z: z in ("c", "r"), "must be c or r; ranking is not part of it"),
+    "t": (lambda t: t in range(4), "must be 0, 1, 2 or 3; kernels of one's own are Python objects "
+          "of widemargin.kernels"),
+    "c": (lambda c: c >= 0, "must not be negative"),
+    "w": (lambda w: w >= 0, "must not be negative"),
+    "j": (lambda j: j > 0, "must be above 0"),
+    "e": (lambda e: e > 0, "must be above 0"),
+    "o": (lambda o: o >= 0, "must not be negative"),
+    "k": (lambda k: 0 <= k <= 100, "must be from 0 to 100"),
+    "b": (lambda b: b in (0, 1), "must be 0 or 1"),
+    "i": (lambda i: i in (0, 1), "must be 0 or 1"),
+    "x": (lambda x: x in (0, 1), "must be 0 or 1"),
+    "f": (lambda f: f in (0, 1), "must be 0 or 1"),
+    "q": (lambda q: q >= 2, "must be at least 2"),
+    "p": (lambda p: p <= 1, "must be at most 1"),
+}  # fmt: skip
 
 
 def learn(context: typer.Context) -> None:
     """Learn as svm_learn does."""
-    given = parse("svm_learn", context.args, OPTIONS, hints=HINTS)
+    if context.args[:1] == ["-?"]:
+        print(LEARN_HELP.replace("\b\n", ""))
+        return
+    given = parse("svm_learn", context.args, OPTIONS)
     values = given.values
     if not 1 <= len(given.files) <= 2:
         raise typer.BadParameter("svm_learn needs example_file and perhaps model_file")
     _check(values)
-    X, y, cost = load_svmlight(given.files[0], zero_based=False, cost=True)
+    say: Callable[..., None] = print if values["v"] > 0 else lambda *_, **__: None
+    run = _read(values, given.files[0], say)
+    kept = np.ones(len(run.y), dtype=bool)
+    leaves_out = values["x"] == 1 and run.may_leave_out()
+    say("Optimizing...", end="", flush=True)
+    if values["i"]:
+        found, kept = without_inconsistent(run.fit, run.y)
+    else:
+        found = run.fit(None)
+    _report(run, found, int((~kept).sum()))
+    if leaves_out:
+        _leave_out(run, found)
+    if values["a"] is not None:
+        _write_alphas(values["a"], found.alphas, run.task.classes)
+        say("Writing alpha file...done")
+    write_svmlight_model(found.estimator, given.files[1] if len(given.files) == 2 else "svm_model")
+    say("Writing model file...done")
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Refuse values and combinations that mean nothing."""
+    for letter, (holds, sentence) in RANGES.items():
+        if not holds(values[letter]):
+            found = values[letter]
+            raise typer.BadParameter(f"svm_learn: -{letter} {sentence}, found {found}")
+    if values["n"] > values["q"]:
+        raise typer.BadParameter("svm_learn: -n must not be above -q")
+    if values["z"] == "r":
+        for letter in "ix":
+            if values[letter]:
+                raise typer.BadParameter(f"svm_learn: -{letter} 1 is for classification, -z c")
+        if values["j"] != 1:
+            raise typer.BadParameter(
+                "svm_learn: -j weighs rows of label 1, so it needs -z c; `cost:` in the lines of "
+                "the data weighs single rows"
+            )
+    if not values["f"]:
+        if values["i"]:
+            raise typer.BadParameter("svm_learn: -i 1 needs the final check, -f 1")
+        if values["t"] == 0:
+            values["f"] = 1
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Options, data, and how to speak.
+
+    Attributes
+    ----------
+    values : dict
+        Options.
+    task : Task
+        What shall be learnt.
+    X, y
+        Rows; labels 1 and -1, or numbers.
+    say : callable
+        Prints, or not.
+    """
+
+    values: dict[str, Any]
+    task: Task
+    X: Any
+    y: NDArray[Any]
+    say: Callable[..., None]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel object."""
+        kernel = self.task.facts.kernel()
+        assert kernel is not None  # only precomputed kernels have none
+        return kernel
+
+    def fit(self, kept: NDArray[np.bool_] | None) -> Learnt:
+        """Learn from the marked rows; how it ended is reported, not warned of."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* stopped")
+            return learnt(self.task, self.X, self.y, kept)
+
+    def may_leave_out(self) -> bool:
+        """Whether leave-one-out means something; if not, say so as svm_learn does."""
+        why = None
+        if self.values["i"]:
+            why = "estimates when removing inconsistent examples"
+        elif min((self.y > 0).sum(), (self.y < 0).sum()) == 1:
+            why = "with only one example in one class"
+        if why is not None:
+            self.say(f"\nCannot compute leave-one-out {why}.\n")
+        return why is None
+
+
+def _read(values: dict[str, Any], path: str, say: Callable[..., None]) -> _Run:
+    say("Scanning examples...done")
+    say("Reading examples into memory...", end="", flush=True)
+    X, y, cost = load_svmlight(path, zero_based=False, cost=True)
+    hundreds = "".join(f"{k}.." for k in range(100, len(y) + 1, 100))
+    say(f"{hundreds}OK. ({len(y)} examples read)")
     facts = KernelFacts(
         KERNELS[values["t"]],
         values["d"],
         values["g"] if values["t"] == 2 else values["s"],
         values["r"],
     )
-    C = values["c"] or default_cost(X, facts.kernel())
-    weights = cost.copy()
-    if values["z"] == "c":
-        if not np.isin(y, (-1.0, 0.0, 1.0)).all() or (y == 0).any():
+    C = values["c"]
+    if C == 0:
+        kernel = facts.kernel()
+        assert kernel is not None
+        C = default_cost(X, kernel)
+        say(f"Setting default regularization parameter C={C:.4f}")
+    costs, classes = C * cost, values["z"] == "c"
+    if classes:
+        if not np.isin(y, (-1.0, 1.0)).all():
             raise ValueError(
-                f"{given.files[0]}: labels must be 1 and -1 (0 means transduction, which is not "
-                f"part of this program), found {np.unique(y)[:5].tolist()}"
+                f"{path}: labels must be 1 and -1 (0 means transduction, which is not part of "
+                f"this program), found {np.unique(y)[:5].tolist()}"
             )
-        weights[y > 0] *= values["j"]
         y = y.astype(np.int64)
+        costs = np.where(y > 0, values["j"], 1.0) * costs
+    task = Task(facts, costs, values["e"], classes, values["w"], values["b"] == 1)
+    return _Run(values, task, X, y, say)
 
-    def fit(kept: NDArray[np.bool_]) -> Any:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".* stopped")
-            machine = _machine(values, facts, C)
-            return machine.fit(X[kept], y[kept], sample_weight=weights[kept])
 
-    kept = np.ones(len(y), dtype=bool)
-    if values["i"]:
-        estimator, kept = without_inconsistent(fit, y)
+def _losses(run: _Run, found: Learnt) -> NDArray[np.float64]:
+    """Return the loss of each row, as far as it exceeds the tolerance."""
+    if run.task.classes:
+        losses = 1 - run.y * found.values
     else:
-        estimator = fit(kept)
-    write_svmlight_model(estimator, given.files[1] if len(given.files) == 2 else "svm_model")
-    if values["a"] is not None:
-        alphas = np.zeros(len(y))
-        alphas[kept] = _alphas(estimator, int(kept.sum()))
-        write_lines(values["a"], alphas)
-    if values["v"] > 0:
-        lines = _report(estimator, X[kept], y[kept], None if values["c"] else C, len(y))
-        if values["z"] == "c":
-            lines += _estimates(values, estimator, facts.kernel(), fit, X, y)
-        print("\n".join([*lines, "Writing model file...done"]))
+        losses = np.abs(run.y - found.values) - run.task.epsilon
+    return np.where(losses > run.task.tol, losses, 0.0)
 
 
-def _check(values: dict[str, Any]) -> None:
-    """Refuse values and combinations that mean nothing here."""
-    if values["z"] not in ("c", "r"):
-        raise typer.BadParameter("svm_learn: -z must be c or r; ranking is not part of it")
-    if values["t"] not in range(4):
-        raise typer.BadParameter("svm_learn: -t must be 0, 1, 2 or 3")
-    if values["b"] == 0 and values["t"] != 0:
-        raise typer.BadParameter("svm_learn: -b 0 needs -t 0 here")
-    if values["k"] != 0:
-        raise typer.BadParameter(
-            "svm_learn: the extended XiAlpha estimates of -k above 0 are not here; -x 1 is exact"
-        )
-    if not values["o"] > 0:
-        raise typer.BadParameter(f"svm_learn: -o must be above 0, found {values['o']:g}")
-    for letter in "ix":
-        if values[letter] not in (0, 1):
-            raise typer.BadParameter(f"svm_learn: -{letter} must be 0 or 1, found {values[letter]}")
-        if values[letter] and values["z"] == "r":
-            raise typer.BadParameter(f"svm_learn: -{letter} 1 is for classification, -z c")
-    if values["i"] and values["x"]:
-        raise typer.BadParameter("svm_learn: -x 1 estimates for all rows, so not with -i 1")
-    if values["i"] and values["b"] == 0:
-        raise typer.BadParameter("svm_learn: -i 1 needs the threshold, -b 1")
-
-
-def default_cost(X: Any, kernel: Kernel | None) -> float:
-    """Return 1 / r² with r the mean of sqrt(k(x, x) - 2 k(x, 0) + k(0, 0))."""
-    assert kernel is not None
-    radius = float(np.sqrt(squared_distances(X, kernel)).mean())
-    return radius**-2 if radius > 0 else 1.0
-
-
-def _machine(values: dict[str, Any], facts: KernelFacts, C: float) -> Any:
-    classification = values["z"] == "c"
-    if values["b"] == 0:
-        if classification:
-            return LinearSVC(loss="hinge", C=C, fit_intercept=False)
-        return LinearSVR(epsilon=values["w"], C=C, fit_intercept=False)
-    settings = facts.settings() | {"C": C, "tol": values["e"]}
-    return SVC(**settings) if classification else SVR(**settings, epsilon=values["w"])
-
-
-def _alphas(estimator: Any, rows: int) -> NDArray[np.float64]:
-    """Return the coefficient of each training row."""
-    if not hasattr(estimator, "support_"):
-        raise typer.BadParameter("svm_learn: -a needs the threshold, -b 1")
-    alphas = np.zeros(rows)
-    alphas[estimator.support_] = estimator._dense_dual_coef[0]
-    return alphas
-
-
-def _report(estimator: Any, X: Any, y: NDArray[Any], default: float | None, read: int) -> list[str]:
-    """Return the lines that svm_learn prints, as far as they have a meaning here."""
-    lines = [
-        "Scanning examples...done",
-        f"Reading examples into memory...OK. ({read} examples read)",
-    ]
-    if default is not None:
-        lines.append(f"Setting default regularization parameter C={default:.4f}")
-    seconds = max((record.time for record in estimator.history_), default=0.0)
+def _report(run: _Run, found: Learnt, removed: int) -> None:
+    """Print what svm_learn prints after the fit."""
+    say, trained = run.say, found.trained
     wrong = ""
-    if hasattr(estimator, "classes_"):
-        wrong = f"{int((estimator.predict(X) != y).sum())} misclassified, "
-    lines += [
-        f"Optimizing...done. ({int(np.sum(estimator.n_iter_))} iterations)",
-        f"Optimization finished ({wrong}maxdiff={estimator.kkt_violation_:.5f}).",
-        f"Runtime in cpu-seconds: {seconds:.2f}",
-    ]
-    if hasattr(estimator, "support_"):
-        machine = estimator.machines_[0]
-        at_bound = int((machine.bounded & (machine.coefficients != 0)).sum())
-        removed = f"plus {read - len(y)} inconsistent examples"
-        bounds = removed if read > len(y) else f"including {at_bound} at upper bound"
-        lines += [
-            f"Number of SV: {estimator.support_.size} ({bounds})",
-            f"L1 loss: loss={float(machine.slacks.sum()):.5f}",
-            f"Norm of weight vector: |w|={np.sqrt(machine.squared_norm):.5f}",
-        ]
-    return [*lines, f"relative duality gap = {estimator.duality_gap_:g}"]
+    if run.task.classes:
+        wrong = f"{int((run.y * found.values <= 0).sum())} misclassified, "
+    say(f"done. ({int(np.sum(trained.n_iter_))} iterations)")
+    say(f"Optimization finished ({wrong}maxdiff={trained.kkt_violation_:.5f}).")
+    say(f"Runtime in cpu-seconds: {found.seconds:.2f}")
+    bounds = f"including {int(found.at_bound.sum())} at upper bound"
+    if run.values["i"]:
+        bounds = f"plus {removed} inconsistent examples"
+    say(f"Number of SV: {int((found.alphas != 0).sum())} ({bounds})")
+    if not run.values["f"]:
+        return
+    if run.values["v"] >= 2:
+        gap = trained.primal_objective_ - trained.dual_objective_
+        say(f"Upper bound on duality gap: gap={gap:.5f}")
+        say(f"Dual objective value: dval={trained.dual_objective_:.5f}")
+    say(f"L1 loss: loss={_losses(run, found).sum():.5f}")
+    say(f"Norm of weight vector: |w|={found.norm:.5f}")
+    longest = np.sqrt(run.kernel.diagonal(run.X).max())
+    say(f"Norm of longest example vector: |x|={longest:.5f}")
+    if run.task.classes:
+        support = np.flatnonzero(found.alphas)
+        squared_radius = squared_distances(run.X[support], run.kernel).max(initial=0.0)
+        say(f"Estimated VCdim of classifier: VCdim<={found.norm**2 * squared_radius + 1:.5f}")
+        if not run.values["i"]:
+            _estimate(run, found)
 
 
-def _estimates(
-    values: dict[str, Any], estimator: Any, kernel: Any, fit: Fit, X: Any, y: NDArray[Any]
-) -> list[str]:
-    """Return the lines on new rows: XiAlpha where there are alphas, and leave-one-out by -x 1."""
-    if values["i"]:
-        return []
-    lines = []
-    margins = y * estimator.decision_function(X)
-    if hasattr(estimator, "support_"):
-        squared_radius = float(squared_distances(X, kernel).max())
-        alphas = np.abs(_alphas(estimator, len(y)))
-        bounds = rates(xi_alpha(alphas, margins, squared_radius, values["o"]), y)
-        signs = ("error: error<=", "recall: recall=>", "precision: precision=>")
-        mark = f"(rho={values['o']:.2f},depth=0)"
-        lines = [f"Norm of longest example vector: |x|={np.sqrt(squared_radius):.5f}"]
-        lines += [
-            f"XiAlpha-estimate of the {sign}{bound:.2f}% {mark}"
-            for sign, bound in zip(signs, bounds, strict=True)
-        ]
-    if values["x"]:
-        wrong, fits = left_out(fit, X, y, margins, values["e"])
-        lines += [
-            f"Leave-one-out estimate of the {name}: {name}={rate:.2f}%"
-            for name, rate in zip(("error", "recall", "precision"), rates(wrong, y), strict=True)
-        ]
-        lines.append(f"Actual leave-one-outs computed:  {fits} (rho={values['o']:.2f})")
-    return lines
+def _estimate(run: _Run, found: Learnt) -> None:
+    """Print the XiAlpha estimates."""
+    say, rho, depth = run.say, run.values["o"], run.values["k"]
+    began = time.process_time()
+    sizes, margins = np.abs(found.alphas), run.y * found.values
+    squared_radius = float(squared_distances(run.X, run.kernel).max())
+    wrong = xi_alpha(sizes, margins, squared_radius, rho)
+    if depth:
+        free = (sizes > 0) & ~found.at_bound
+        wrong = xi_alpha_extended(wrong, sizes, margins, free, run.X, run.kernel, depth)
+    say("Computing XiAlpha-estimates...done")
+    say(f"Runtime for XiAlpha-estimates in cpu-seconds: {time.process_time() - began:.2f}")
+    signs = ("error: error<=", "recall: recall=>", "precision: precision=>")
+    for sign, bound in zip(signs, rates(wrong, run.y), strict=True):
+        say(f"XiAlpha-estimate of the {sign}{bound:.2f}% (rho={rho:.2f},depth={depth})")
+
+
+def _leave_out(run: _Run, found: Learnt) -> None:
+    """Print the leave-one-out estimates."""
+    say, rho = run.say, run.values["o"]
+    began = time.process_time()
+    say("Computing leave-one-out", end="", flush=True)
+    squared_radius = float(squared_distances(run.X, run.kernel).max())
+    wrong, fits = left_out(run.fit, run.y, found, squared_radius, rho)
+    say("...done.")
+    for name, rate in zip(("error", "recall", "precision"), rates(wrong, run.y), strict=True):
+        say(f"Leave-one-out estimate of the {name}: {name}={rate:.2f}%")
+    say(f"Actual leave-one-outs computed:  {fits} (rho={rho:.2f})")
+    say(f"Runtime for leave-one-out in cpu-seconds: {time.process_time() - began:.2f}")
+
+
+def _write_alphas(path: str, alphas: NDArray[np.float64], classes: bool) -> None:
+    """Write a line for each row; of numbers, those that pull up, then in reverse the others."""
+    if not classes:
+        alphas = np.concatenate([np.maximum(alphas, 0.0), np.minimum(alphas, 0.0)[::-1]])
+    write_lines(path, alphas)
 
 
 def classify(context: typer.Context) -> None:
@@ -234,16 +300,26 @@ def classify(context: typer.Context) -> None:
     if not 2 <= len(given.files) <= 3:
         raise typer.BadParameter("svm_classify needs example_file, model_file, perhaps output_file")
     data, model = given.files[:2]
+    level = given.values["v"]
     output = given.files[2] if len(given.files) == 3 else "svm_predictions"
     first = read_svmlight_model(model, task="regression")
+    if level > 0:
+        vectors = first.support_.size if hasattr(first, "support_") else 1
+        print(f"Reading model...OK. ({vectors} support vectors read)")
     X, y = read_text(data, width=first.n_features_in_)
     estimator = read_svmlight_model(model, n_features=X.shape[1], task="regression")
+    began = time.process_time()
     values = np.asarray(estimator.predict(X), dtype=np.float64)
+    seconds = time.process_time() - began
     if given.values["f"] == 0:
         _write_both(output, values)
     else:
         write_lines(output, values, 8)
-    if given.values["v"] > 0:
+    if level > 1:
+        hundreds = "".join(f"{k}.." for k in range(100, len(y) + 1, 100))
+        print(f"Classifying test examples..{hundreds}done")
+        print(f"Runtime (without IO) in cpu-seconds: {seconds:.2f}")
+    if level > 0 and (np.trunc(0.01 + y * y) == 1).all():  # else the labels are not two classes
         print(_closing_lines(values, y))
 
 

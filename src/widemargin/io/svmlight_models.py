@@ -35,7 +35,7 @@ from .model_text import (
 )
 from .sources import Source
 
-__all__ = ["FIRST_LINE", "read_svmlight_model", "write_svmlight_model"]
+__all__ = ["FIRST_LINE", "expansion", "read_svmlight_model", "write_svmlight_model"]
 
 Vector = NDArray[np.float64]
 
@@ -106,22 +106,55 @@ def read_svmlight_model(
         weights = coefficients[0] * lines.vectors.toarray()
         kind: Any = LinearSVC if classes is not None else LinearSVR
         return assemble_linear(kind(), weights, np.array([-header.threshold]), classes)
-    order = np.argsort(coefficients > 0, kind="stable") if classes is not None else slice(None)
-    positive = int((coefficients > 0).sum())
-    counts = [found - positive, positive] if classes is not None else [found]
-    parts = Parts(
-        kernel=header.facts.kernel(),
-        support=np.arange(found),
-        vectors=dense_if_full(lines.vectors[order]),
-        dual_coef=coefficients[order][None],
-        intercept=np.array([-header.threshold]),
-        n_support=np.array(counts),
-        n_features=width,
-        n_rows=max(found, header.documents),
+    return expansion(
+        header.facts,
+        dense_if_full(lines.vectors),
+        coefficients,
+        -header.threshold,
+        documents=max(found, header.documents),
         classes=classes,
     )
-    kind = SVC if classes is not None else SVR
-    return assemble(kind(**header.facts.settings()), parts)
+
+
+def expansion(
+    facts: KernelFacts,
+    vectors: Any,
+    coefficients: Vector,
+    bias: float,
+    *,
+    documents: int,
+    classes: NDArray[Any] | None,
+) -> Any:
+    """Return the fitted SVC, or SVR without classes, that decides by sum_i c_i k(x_i, x) + bias.
+
+    Parameters
+    ----------
+    facts : KernelFacts
+        The kernel.
+    vectors, coefficients
+        x_i, the rows of an array or CSR matrix, and c_i.
+    bias : float
+        Added to each sum.
+    documents : int
+        Rows of the training data.
+    classes : array of two labels or None
+        The second is that of positive sums.
+    """
+    order = np.argsort(coefficients > 0, kind="stable") if classes is not None else slice(None)
+    found, positive = len(coefficients), int((coefficients > 0).sum())
+    parts = Parts(
+        kernel=facts.kernel(),
+        support=np.arange(found),
+        vectors=vectors[order],
+        dual_coef=coefficients[order][None],
+        intercept=np.array([bias]),
+        n_support=np.array([found - positive, positive] if classes is not None else [found]),
+        n_features=vectors.shape[1],
+        n_rows=documents,
+        classes=classes,
+    )
+    kind: Any = SVC if classes is not None else SVR
+    return assemble(kind(**facts.settings()), parts)
 
 
 def _fits(vector: Any) -> bool:
