@@ -182,6 +182,21 @@ def test_training_easily_scales_and_searches(widemargin, folder):
     assert found["accuracy"] > 0.97
     scored = facts(widemargin("evaluate wine.csv m --ranges m.range --json"))
     assert scored["accuracy"] > 0.97
+    _, hint = widemargin("evaluate wine.csv m")
+    assert "add --ranges m.range" in hint
+    text, _ = widemargin("convert m m.libsvm --format libsvm --ranges m.range")
+    assert "must be scaled too" in text
+
+
+def test_exported_machines_scale_their_rows(widemargin, folder):
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    said, _ = widemargin("train wine.csv -o m.onnx --easy --set tol=0.01")
+    assert "built in" in said
+    session = onnxruntime.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
+    X, y = wm.load_table("wine.csv")
+    labels = session.run(["label"], {"rows": np.asarray(X, dtype=np.float32)})[0]
+    assert np.mean(labels == y) > 0.97
 
 
 # --- inspect, convert, plot ----------------------------------------------------------------------

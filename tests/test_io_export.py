@@ -12,10 +12,12 @@ import onnxruntime
 import pytest
 from model_cases import CASES, classes, decisions, fitted, numbers, texts, two
 from scipy import sparse
+from sklearn.base import clone
 
 import widemargin as wm
 from widemargin import kernels
 from widemargin.estimators.decision_rule import rule_of
+from widemargin.io.ranges import Ranges
 
 KERNELS = {
     "linear": kernels.Linear(),
@@ -46,10 +48,10 @@ def dense(X):
     return coded(X) if isinstance(X, list) else X.toarray() if sparse.issparse(X) else X
 
 
-def by_onnx(estimator, X, dtype=np.float64):
+def by_onnx(estimator, X, dtype=np.float64, ranges=None):
     """Return what onnxruntime computes, by name."""
     file = io.BytesIO()
-    wm.export_onnx(estimator, file, dtype=dtype)
+    wm.export_onnx(estimator, file, dtype=dtype, ranges=ranges)
     session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
     rows = dense(X)
     rows = rows if rows.dtype == np.int64 else rows.astype(dtype)
@@ -238,9 +240,9 @@ int main(void)
 """
 
 
-def by_c(estimator, X, folder, name="model", compiler="cc", language="c"):
+def by_c(estimator, X, folder, name="model", compiler="cc", language="c", ranges=None):
     """Return what a compiled program computes: decisions, and labels as texts."""
-    wm.export_c(estimator, folder / "model.c", name=name)
+    wm.export_c(estimator, folder / "model.c", name=name, ranges=ranges)
     code = (folder / "model.c").read_text(encoding="ascii")
     rule = rule_of(estimator)
     given = "x, count" if rule.features is None else "x"
@@ -327,3 +329,51 @@ def test_the_file_is_c_plus_plus_too(name, tmp_path):
     estimator, X = fitted(name)
     found = by_c(estimator, X, tmp_path, "flower", "c++", "c++")
     assert_agrees(estimator, X, found, 1e-12)
+
+
+# --- scaling ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        wm.SVC(),
+        wm.SVC(kernel=wm.kernels.Polynomial(degree=2, gamma=0.1, coef0=1.0) + wm.kernels.RBF(0.2)),
+        wm.SVC(kernel="chi2"),
+        wm.SVR(kernel="laplacian", gamma=0.5),
+        wm.SVDD(kernel="intersection"),
+        wm.LinearSVC(),
+        wm.LinearSVR(),
+        wm.VotedPerceptron(kernel="rbf"),
+    ],
+    ids=lambda machine: f"{type(machine).__name__} {getattr(machine, 'kernel', '')}",
+)
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_what_scales_the_rows_is_exported_too(machine, storage, tmp_path):
+    X, y = classes(2, (3, 1))
+    X = np.hstack([1e4 + 100 * X, np.full((len(X), 1), 7.0)])
+    X[:, 1] = np.where(X[:, 1] > np.median(X[:, 1]), X[:, 1], 0.0)
+    ranges = Ranges.of(X, 0.0 if "chi2" in str(machine) or "inter" in str(machine) else -1.0, 1.0)
+    ranges.save(tmp_path / "ranges")
+    rows = storage(ranges.apply(X))
+    machine = clone(machine).fit(rows, y)
+    away = 1.5 * X[::7]  # beyond the ranges too
+    if ranges.lower == 0:
+        away = X[::7]
+    for found in (
+        by_c(machine, away, tmp_path, ranges=tmp_path / "ranges"),
+        by_onnx(machine, away, ranges=ranges),
+    ):
+        assert_agrees(machine, storage(ranges.apply(away)), found, 1e-12)
+    found = by_onnx(machine, away, np.float32, ranges=ranges)
+    assert_agrees(machine, storage(ranges.apply(away)), found, 1e-3)
+
+
+def test_ranges_that_do_not_fit_are_refused():
+    X, y = classes(2, (3, 1))
+    ranges = Ranges.of(np.hstack([X, X]))
+    with pytest.raises(ValueError, match="ranges are those of 8 columns, but the model has 4"):
+        wm.export_c(wm.LinearSVC().fit(X, y), io.BytesIO(), ranges=ranges)
+    estimator, _ = fitted("SVC, precomputed")
+    with pytest.raises(TypeError, match="columns of numbers"):
+        wm.export_onnx(estimator, io.BytesIO(), ranges=Ranges.of(X))

@@ -21,6 +21,7 @@ __all__ = [
     "STANDARD",
     "WRITTEN",
     "DataFile",
+    "Format",
     "Jobs",
     "Json",
     "ModelFile",
@@ -30,6 +31,7 @@ __all__ = [
     "answer",
     "format_of",
     "given",
+    "hint_at_ranges",
     "plain_labels",
     "read_data",
     "read_model",
@@ -55,6 +57,9 @@ Target = Annotated[
 RangesFile = Annotated[
     str | None,
     typer.Option("--ranges", help="Scale the columns by this file of `widemargin scale`."),
+]
+Format = Annotated[
+    str | None, typer.Option(help=f"Of the model: {', '.join(WRITTEN)}; by the ending.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer in one line of JSON.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads; all cores by default.")]
@@ -190,7 +195,7 @@ def format_of(path: str) -> str:
     return ending if ending in EXPORTS else FORMATS[0]
 
 
-def write_model(estimator: Any, path: str, format: str) -> None:
+def write_model(estimator: Any, path: str, format: str | None, ranges: str | None = None) -> str:
     """Write a fitted estimator.
 
     Parameters
@@ -199,15 +204,34 @@ def write_model(estimator: Any, path: str, format: str) -> None:
         Fitted.
     path : str
         File, or - for standard output.
-    format : str
-        One of `WRITTEN`.
+    format : str or None
+        One of `WRITTEN`; None goes by the ending of the path.
+    ranges : str or None
+        File of the ranges that rows were scaled with.
+
+    Returns
+    -------
+    str
+        What has to be known of the ranges, a line; empty if there are none.
     """
+    format = format or format_of(path)
     if format not in WRITTEN:
         raise typer.BadParameter(f"--format must be one of {', '.join(WRITTEN)}, found {format!r}")
     if format in EXPORTS:
-        EXPORTS[format](estimator, text_target(path))
-    else:
-        save(estimator, text_target(path), format=format)
+        EXPORTS[format](estimator, text_target(path), ranges=ranges)
+        return "" if ranges is None else f"the ranges of {ranges} are built in: give it plain rows"
+    save(estimator, text_target(path), format=format)
+    return "" if ranges is None else f"rows for it must be scaled too: --ranges {ranges}"
+
+
+def hint_at_ranges(model: str, ranges: str | None) -> None:
+    """Say that `train --easy` wrote ranges beside a model, if they are not used."""
+    beside = f"{model}.range"
+    if ranges is None and model != STANDARD and os.path.exists(beside):
+        print(
+            f"{beside} lies beside the model; if its rows were scaled, add --ranges {beside}",
+            file=sys.stderr,
+        )
 
 
 def answer(record: dict[str, Any], text: str, as_json: bool, *, aside: bool = False) -> None:

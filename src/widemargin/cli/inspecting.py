@@ -18,6 +18,7 @@ from .common import (
     Target,
     answer,
     format_of,
+    hint_at_ranges,
     read_data,
     read_model,
     text_target,
@@ -40,7 +41,7 @@ CONVERT_HELP = """Change the format of a model, or of data, or take some rows of
 widemargin convert iris.model iris.libsvm.model --format libsvm
 widemargin convert their.model ours.model
 widemargin convert iris.model iris.onnx
-widemargin convert iris.model iris.c --format c
+widemargin convert iris.model iris.c --ranges iris.model.range    (code that scales its rows)
 widemargin convert table.csv table.svm         (data)
 widemargin convert data.svm part.svm --rows 1000
 
@@ -129,9 +130,11 @@ def convert(
         return
     estimator = read_model(source, task="regression" if regression else "classification")
     chosen = format or format_of(output)
-    write_model(estimator, output, chosen)
+    hint_at_ranges(source, ranges)
+    note = write_model(estimator, output, chosen, ranges)
     record = {"machine": type(estimator).__name__, "format": chosen, "output": output}
     text = f"{record['machine']} written to {output} as {chosen}"
+    text += f"; {note}" if note else ""
     answer(record, text, as_json, aside=output == STANDARD)
 
 
@@ -186,6 +189,7 @@ def plot(
     estimator = read_model(model)
     X = y = None
     if data is not None:
+        hint_at_ranges(model, ranges)
         table = read_data(data, target, ranges, width=getattr(estimator, "n_features_in_", None))
         X, y = table.X, table.y
         if hasattr(estimator, "feature_names_in_"):

@@ -13,6 +13,7 @@ from .common import (
     RangesFile,
     Target,
     answer,
+    hint_at_ranges,
     read_data,
     read_model,
     text_target,
@@ -48,6 +49,7 @@ def _read(
     data: str, model: str, target: str | None, ranges: str | None, regression: bool
 ) -> tuple[Any, Any, Any]:
     """Return model, rows and labels; a model that does not know its columns takes the data's."""
+    hint_at_ranges(model, ranges)
     table = read_data(data, target, ranges)
     task = "regression" if regression else "classification"
     estimator = read_model(model, width=table.X.shape[1], task=task)

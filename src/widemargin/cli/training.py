@@ -6,8 +6,8 @@ import typer
 
 from .common import (
     STANDARD,
-    WRITTEN,
     DataFile,
+    Format,
     Jobs,
     Json,
     RangesFile,
@@ -75,7 +75,7 @@ def train(
     ] = False,
     target: Target = None,
     ranges: RangesFile = None,
-    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(WRITTEN)}.")] = WRITTEN[0],
+    format: Format = None,
     max_time: Annotated[float | None, typer.Option(help="Seconds to stop after.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -95,8 +95,9 @@ def train(
     task = task_of(table.y) if task == "auto" else task
     estimator = make_estimator(machine, task, settings)
     fit(estimator, table)
-    write_model(estimator, output, format)
+    note = write_model(estimator, output, format, ranges)
     record = certificate_of(estimator) | {"task": the_task(estimator), "model": output}
-    answer(record, certificate_text(estimator), as_json, aside=output == STANDARD)
+    text = "\n".join(filter(None, (certificate_text(estimator), note)))
+    answer(record, text, as_json, aside=output == STANDARD)
     if stopped_early(estimator):
         raise typer.Exit(STOPPED_EARLY)

@@ -18,8 +18,8 @@ from ..io.ranges import Ranges
 from ..io.tables import Table
 from ..reductions.calibration import fold_numbers
 from .common import (
-    WRITTEN,
     DataFile,
+    Format,
     Jobs,
     Json,
     RangesFile,
@@ -133,7 +133,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the order in which rows are dealt out.")] = 0,
     target: Target = None,
     ranges: RangesFile = None,
-    format: Annotated[str, typer.Option(help=f"Of the file: {', '.join(WRITTEN)}.")] = WRITTEN[0],
+    format: Format = None,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -147,7 +147,7 @@ def tune(
     run_search(search, _steps("--log2c", log2c), _steps("--log2g", log2g), rounds)
     if plot is not None:
         _draw(search, plot)
-    _finish(search, output, format, as_json, {})
+    _finish(search, output, format, as_json, ranges)
 
 
 def start_search(
@@ -185,14 +185,15 @@ def run_search(search: Search, log_c: list[float], log_gamma: list[float], round
 
 
 def _finish(
-    search: Search, output: str | None, format: str, as_json: bool, more: dict[str, Any]
+    search: Search, output: str | None, format: str | None, as_json: bool, ranges: str | None
 ) -> None:
     """Report the best point, and train on all rows if a model is wanted."""
     best = search.best
     chosen = {k: v for k, v in search.parameters(best).items() if k in ("C", "gamma")}
     value = search.found[best]
     measure = "mean_squared_error" if search.task == "regression" else "accuracy"
-    record = {"best": chosen, measure: abs(value), "points": len(search.found)} | more
+    record = {"best": chosen, measure: abs(value), "points": len(search.found)}
+    record |= {} if ranges is None else {"ranges": ranges}
     options = " ".join(f"--{k} {v:g}" for k, v in chosen.items())
     lines = [
         f"best of {len(search.found)} points: {options}",
@@ -201,9 +202,9 @@ def _finish(
     if output is not None:
         estimator = make_estimator(search.machine, search.task, search.parameters(best))
         fit(estimator, search.table)
-        write_model(estimator, output, format)
+        note = write_model(estimator, output, format, ranges)
         record |= certificate_of(estimator) | {"model": output}
-        lines.append(certificate_text(estimator))
+        lines += filter(None, (certificate_text(estimator), note))
     answer(record, "\n".join(lines), as_json, aside=output == "-")
 
 
@@ -212,7 +213,7 @@ def train_easily(
     output: str,
     target: str | None,
     settings: dict[str, Any],
-    format: str,
+    format: str | None,
     as_json: bool,
 ) -> None:
     """Scale, search, and train with the best point; the ranges are written beside the model."""
@@ -225,7 +226,7 @@ def train_easily(
     search = start_search(table, task_of(table.y), "auto", settings, 5, 0)
     run_search(search, _steps("C", COARSE_C), _steps("gamma", COARSE_GAMMA), 2)
     ranges.save(f"{output}.range")
-    _finish(search, output, format, as_json, {"ranges": f"{output}.range"})
+    _finish(search, output, format, as_json, f"{output}.range")
 
 
 def _steps(name: str, text: str) -> list[float]:

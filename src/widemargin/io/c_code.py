@@ -61,19 +61,20 @@ def _quoted(value: str) -> str:
     return '"' + "".join(plain) + '"'
 
 
+# Of feature j, u of the row and z of the vector.
 VECTOR_TERMS = {
-    "dot": "x[j] * z",
-    "distance": "(x[j] - z) * (x[j] - z)",
-    "l1": "fabs(x[j] - z)",
-    "chi2": "x[j] + z == 0.0 ? 0.0 : (x[j] - z) * ((x[j] - z) / (x[j] + z))",
-    "min": "fmin(x[j], z)",
-    "norm_x": "x[j] * x[j]",
+    "dot": "u * z",
+    "distance": "(u - z) * (u - z)",
+    "l1": "fabs(u - z)",
+    "chi2": "u + z == 0.0 ? 0.0 : (u - z) * ((u - z) / (u + z))",
+    "min": "fmin(u, z)",
+    "norm_x": "u * u",
     "norm_z": "z * z",
 }
-SELF_TERMS = {"dot": "x[j] * x[j]", "norm_z": "x[j] * x[j]", "min": "x[j]"}
+SELF_TERMS = {"dot": "u * u", "norm_z": "u * u", "min": "u"}
 
 
-def vector_loops(needed: set[str], vectors: Any) -> tuple[str, str, str]:
+def vector_loops(needed: set[str], vectors: Any, feature: str) -> tuple[str, str, str]:
     """Return C for the quantities of vectors.
 
     Parameters
@@ -82,6 +83,8 @@ def vector_loops(needed: set[str], vectors: Any) -> tuple[str, str, str]:
         Quantities.
     vectors : array or CSR matrix
         Vectors.
+    feature : str
+        Expression of C for feature j of the row.
 
     Returns
     -------
@@ -104,14 +107,15 @@ def vector_loops(needed: set[str], vectors: Any) -> tuple[str, str, str]:
         arrays = array("double", "vectors", vectors)
         opening = ""
         entry = f"const double z = vectors[(long)i * {vectors.shape[1]} + j];\n"
+    of_row = f"const double u = {feature};\n"
     sums = "".join(f"{name} += {VECTOR_TERMS[name]};\n" for name in names)
     own = [name for name in names if name in SELF_TERMS or name == "norm_x"]
     own_terms = SELF_TERMS | {"norm_x": VECTOR_TERMS["norm_x"]}
     own_sums = "".join(f"{name} += {own_terms[name]};\n" for name in own)
     return (
         arrays,
-        opening + _zeros(names) + _loop(vectors.shape[1], entry + sums),
-        _zeros(names) + (_loop(vectors.shape[1], own_sums) if own else ""),
+        opening + _zeros(names) + _loop(vectors.shape[1], of_row + entry + sums),
+        _zeros(names) + (_loop(vectors.shape[1], of_row + own_sums) if own else ""),
     )
 
 

@@ -11,12 +11,17 @@ from . import c_code
 from .atomic import open_target
 from .kernel_formula import formula, leaves
 from .native_models import package_version
+from .ranges import Ranges, scaling_of
 
 __all__ = ["export_c"]
 
 
 def export_c(
-    estimator: Any, target: "str | os.PathLike[str] | Any", *, name: str = "model"
+    estimator: Any,
+    target: "str | os.PathLike[str] | Any",
+    *,
+    name: str = "model",
+    ranges: Any = None,
 ) -> None:
     r"""Write a fitted estimator as one file of C99 that needs nothing but the C library.
 
@@ -40,6 +45,9 @@ def export_c(
         A path, which is written whole or not at all; or an object opened in binary mode.
     name : str, default="model"
         What the names in the file begin with.
+    ranges : str, os.PathLike or file object, default=None
+        A file of ranges, of ``widemargin scale`` or svm-scale, that the rows were scaled with in
+        training: the C code then takes rows as they were before, and scales them itself.
 
     Raises
     ------
@@ -67,12 +75,12 @@ def export_c(
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be a name of C, letters, digits and _, found {name!r}")
     rule = rule_of(estimator)
-    text = _file(rule, name, type(estimator).__name__)
+    text = _file(rule, name, type(estimator).__name__, scaling_of(rule, Ranges.given(ranges)))
     with open_target(target) as file:
         file.write(text.encode("ascii"))
 
 
-def _file(rule: DecisionRule, name: str, machine: str) -> str:
+def _file(rule: DecisionRule, name: str, machine: str, scaling: Any) -> str:
     """Return the text of the file."""
     taken, given = (
         ("const double *x", "x") if rule.features else ("const int *x, int count", "x, count")
@@ -80,10 +88,10 @@ def _file(rule: DecisionRule, name: str, machine: str) -> str:
     outputs = _outputs(rule)
     return "\n".join(
         [
-            _heading(rule, name, machine, taken, outputs),
+            _heading(rule, name, machine, taken, outputs, scaling is not None),
             "#include <math.h>\n",
             _labels(rule, name),
-            _scores(rule, taken),
+            _scores(rule, taken, scaling),
             _endings(rule, name, taken, given, outputs),
         ]
     )
@@ -97,13 +105,15 @@ def _outputs(rule: DecisionRule) -> int:
     return k * (k - 1) // 2 if rule.head == "pairs" else k
 
 
-def _heading(rule: DecisionRule, name: str, machine: str, taken: str, outputs: int) -> str:
+def _heading(
+    rule: DecisionRule, name: str, machine: str, taken: str, outputs: int, scaled: bool
+) -> str:
     if rule.features is None:
         rows = "x: the code points of a text, and how many"
     elif rule.columns is not None:
         rows = f"x: {rule.features} kernel values, as predict takes them"
     else:
-        rows = f"x: {rule.features} features"
+        rows = f"x: {rule.features} features" + (", not scaled: that is done here" * scaled)
     lines = [f"{machine}, written by widemargin {package_version()}.", ""]
     if rule.head == "value":
         lines.append(f"double {name}_predict({taken});")
@@ -137,22 +147,31 @@ def _indented(text: str, by: int) -> str:
     return "".join(" " * by + line + "\n" for line in text.splitlines())
 
 
-def _scores(rule: DecisionRule, taken: str) -> str:
+SCALED = "((x[{0}] - least[{0}]) * factor[{0}] + start[{0}])"
+
+
+def _scores(rule: DecisionRule, taken: str, scaling: Any) -> str:
     """Return the function that computes all scores."""
     count, machines = rule.weights.shape
+    feature = "x[{0}]" if scaling is None else SCALED
     arrays = c_code.array("double", "weights", rule.weights)
     arrays += c_code.array("double", "offset", rule.offset)
+    for key, values in zip(("least", "factor", "start"), scaling or (), strict=False):
+        arrays += c_code.array("double", key, values)
     itself = ""
     if rule.kernel is None:
         if rule.columns is None:
-            value = "const double value = x[i];\n"
+            value = f"const double value = {feature.format('i')};\n"
         else:
             arrays += c_code.array("int", "columns", rule.columns)
             value = "const double value = x[columns[i]];\n"
     else:
         term = formula(rule.kernel)
-        loops = c_code.text_loops if rule.features is None else c_code.vector_loops
-        more, quantities, own = loops(leaves(term), rule.vectors)
+        if rule.features is None:
+            more, quantities, own = c_code.text_loops(leaves(term), rule.vectors)
+        else:
+            feature = feature.format("j")
+            more, quantities, own = c_code.vector_loops(leaves(term), rule.vectors, feature)
         arrays += more
         value = f"{quantities}const double value = {c_code.expression(term)};\n"
         if rule.self_weight:

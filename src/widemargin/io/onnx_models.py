@@ -17,6 +17,7 @@ from .atomic import open_target
 from .kernel_formula import formula
 from .native_models import package_version
 from .onnx_graph import Graph, TextPairs, VectorPairs, evaluated
+from .ranges import Ranges, scaling_of
 
 __all__ = ["export_onnx"]
 
@@ -26,7 +27,11 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def export_onnx(
-    estimator: Any, target: "str | os.PathLike[str] | Any", *, dtype: Any = np.float32
+    estimator: Any,
+    target: "str | os.PathLike[str] | Any",
+    *,
+    dtype: Any = np.float32,
+    ranges: Any = None,
 ) -> None:
     r"""Write a fitted estimator as an ONNX graph of plain matrix operators.
 
@@ -49,6 +54,9 @@ def export_onnx(
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the numbers inside. In float64 decisions agree with ours to about 1e-12 of their
         largest terms, in float32 to about 1e-6.
+    ranges : str, os.PathLike or file object, default=None
+        A file of ranges, of ``widemargin scale`` or svm-scale, that the rows were scaled with in
+        training: the graph then takes rows as they were before, and scales them itself.
 
     Raises
     ------
@@ -87,7 +95,8 @@ def export_onnx(
             f"the model needs {size:.2g} bytes as dense arrays and ONNX files end at 2 GB; "
             "save(estimator, path) keeps it sparse"
         )
-    model = _model(_onnx(), rule, chosen, type(estimator).__name__)
+    scaling = scaling_of(rule, Ranges.given(ranges))
+    model = _model(_onnx(), rule, chosen, type(estimator).__name__, scaling)
     with open_target(target) as file:
         file.write(model.SerializeToString())
 
@@ -107,9 +116,12 @@ def _entries(rule: DecisionRule) -> int:
     return int(np.prod(rule.vectors.shape))
 
 
-def _model(onnx: Any, rule: DecisionRule, dtype: Any, name: str) -> Any:
+def _model(onnx: Any, rule: DecisionRule, dtype: Any, name: str, scaling: Any) -> Any:
     graph = Graph(onnx, dtype)
-    scores = _scores(graph, rule)
+    given = "rows"
+    for kind, numbers in zip(("Sub", "Mul", "Add"), scaling or (), strict=False):
+        given = graph.op(kind, given, graph.numbers(numbers))
+    scores = _scores(graph, rule, given)
     outputs = _outputs(graph, rule, scores)
     for produced, shown in [(node, shown) for node, shown, *_ in outputs]:
         graph.nodes.append(onnx.helper.make_node("Identity", [produced], [shown]))
@@ -137,21 +149,21 @@ def _model(onnx: Any, rule: DecisionRule, dtype: Any, name: str) -> Any:
     return model
 
 
-def _scores(graph: Graph, rule: DecisionRule) -> str:
-    """Append the scores, shape (rows, machines)."""
+def _scores(graph: Graph, rule: DecisionRule, rows: str) -> str:
+    """Append the scores of `rows`, shape (rows, machines)."""
     rule = _two_vectors(rule)
     if rule.columns is not None:
-        values = graph.op("Gather", "rows", graph.constant(rule.columns), axis=1)
+        values = graph.op("Gather", rows, graph.constant(rule.columns), axis=1)
     elif rule.kernel is None:
-        values = "rows"
+        values = rows
     else:
         pairs = TextPairs if rule.features is None else VectorPairs
         term = formula(rule.kernel)
-        values = evaluated(graph, term, pairs(graph, "rows", rule.vectors))
+        values = evaluated(graph, term, pairs(graph, rows, rule.vectors))
     product = graph.op("MatMul", values, graph.numbers(rule.weights))
     scores = graph.op("Add", product, graph.numbers(rule.offset))
     if rule.self_weight and rule.kernel is not None:
-        itself = evaluated(graph, formula(rule.kernel), pairs(graph, "rows", None))
+        itself = evaluated(graph, formula(rule.kernel), pairs(graph, rows, None))
         scaled = graph.op("Mul", itself, graph.numbers(rule.self_weight))
         scores = graph.op("Add", scores, scaled)
     return scores

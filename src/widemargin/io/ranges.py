@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from ..backends.cpu import is_sparse
 from ..backends.cpu.resources import available_memory
+from ..estimators.decision_rule import DecisionRule
 from .atomic import open_target
 from .sources import Source, open_source, source_name
 
-__all__ = ["Ranges"]
+__all__ = ["Ranges", "scaling_of"]
 
 Vector = NDArray[np.float64]
 
@@ -66,6 +67,22 @@ class Ranges:
             X = np.asarray(X, dtype=np.float64)
             least, largest = X.min(axis=0), X.max(axis=0)
         return cls(lower, upper, least, largest)
+
+    def affine(self, width: int) -> tuple[Vector, Vector, Vector]:
+        """Return a, f and l of each of `width` columns: (x - a) f + l is the column mapped.
+
+        Columns that do not vary, or that the ranges do not know, become zero.
+        """
+        least, factor, start = np.zeros(width), np.zeros(width), np.zeros(width)
+        varies = np.flatnonzero(self.largest > self.least)
+        if varies.size and varies[-1] >= width:
+            raise ValueError(
+                f"the ranges are those of {varies[-1] + 1} columns, but the model has {width}"
+            )
+        least[varies] = self.least[varies]
+        factor[varies] = (self.upper - self.lower) / (self.largest[varies] - self.least[varies])
+        start[varies] = self.lower
+        return least, factor, start
 
     def apply(self, X: Any) -> Any:
         """Return X with its columns mapped; sparse as long as zeros stay zeros.
@@ -122,6 +139,11 @@ class Ranges:
             file.write(("\n".join(lines) + "\n").encode("ascii"))
 
     @classmethod
+    def given(cls, ranges: "Self | Source | None") -> "Self | None":
+        """Return ranges that are given as such, as a file, or not at all."""
+        return ranges if ranges is None or isinstance(ranges, cls) else cls.load(ranges)
+
+    @classmethod
     def load(cls, source: Source) -> Self:
         """Read a file of svm-scale."""
         name = source_name(source)
@@ -149,6 +171,15 @@ class Ranges:
         for index, a, b in columns:
             least[int(index) - 1], largest[int(index) - 1] = a, b
         return cls(lower, upper, least, largest, target)  # type: ignore[arg-type]
+
+
+def scaling_of(rule: DecisionRule, ranges: Ranges | None) -> tuple[Vector, Vector, Vector] | None:
+    """Return least value, factor and start of each column; None if rows stay as they are."""
+    if ranges is None:
+        return None
+    if rule.features is None or rule.columns is not None:
+        raise TypeError("ranges are those of columns of numbers, and this model has no such rows")
+    return ranges.affine(rule.features)
 
 
 def _check_size(shape: tuple[int, int]) -> None:
