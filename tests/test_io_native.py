@@ -13,6 +13,7 @@ import pytest
 from fuzz import forge, header_of, with_header
 from model_cases import CASES, classes, decisions, fitted, two
 from safetensors.numpy import load as safetensors_load
+from sklearn.base import clone
 
 import widemargin as wm
 from widemargin.io.container import read_container, write_container
@@ -146,16 +147,42 @@ def test_what_a_file_cannot_hold_is_named():
 
     with pytest.raises(TypeError, match="a kernel that is a Python function cannot be kept"):
         wm.save(wm.SVC(kernel=wm.kernels.FunctionKernel(inner)).fit(X, y), io.BytesIO())
-    with pytest.raises(TypeError, match="only machines of widemargin can be saved, found dict"):
+    with pytest.raises(
+        TypeError, match="only machines and feature maps of widemargin can be saved, found"
+    ):
         wm.save({}, io.BytesIO())
     with pytest.raises(ValueError, match="not fitted yet"):
         wm.save(wm.SVC(), io.BytesIO())
 
 
+@pytest.mark.parametrize(
+    "made", [wm.PolynomialMap(3, gamma=0.5), wm.PolynomialMap(2, coef0=0.0), wm.SquaresMap()]
+)
+@pytest.mark.parametrize("names", [False, True])
+def test_feature_maps_are_kept(made, names):
+    X, _ = two()
+    if names:
+        X = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    feature_map = clone(made).fit(X)
+    back = wm.load(io.BytesIO(saved(feature_map)))
+    np.testing.assert_array_equal(back.transform(X), feature_map.transform(X))
+    assert back.get_feature_names_out().tolist() == feature_map.get_feature_names_out().tolist()
+    assert saved(back) == saved(feature_map)
+    header, body = header_of(saved(feature_map))
+    model = json.loads(header["__metadata__"]["model"])
+    for width in (-1, 0, 2.5, 2**62, None):
+        items = [item for item in model["values"]["fitted"]["items"] if item[0] != "n_features_in_"]
+        model["values"]["fitted"]["items"] = [*items, ["n_features_in_", width]]
+        header["__metadata__"]["model"] = json.dumps(model)
+        if width != 2**62 or not isinstance(made, wm.SquaresMap):  # which needs no memory for it
+            with pytest.raises(ValueError, match=r"features|entries"):
+                wm.load(io.BytesIO(with_header(header, body)))
+
+
 def test_maps_are_no_machines():
     file = io.BytesIO()
-    with pytest.raises(TypeError, match="only machines of widemargin can be saved, found Poly"):
-        wm.save(wm.PolynomialMap().fit([[1.0, 2.0]]), file)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        wm.save(wm.SquaresMap(), file)
     with pytest.raises(TypeError, match="only machines that predict have them"):
         wm.export_c(wm.PolynomialMap().fit([[1.0, 2.0]]), file)
     assert not file.getvalue()

@@ -182,11 +182,14 @@ def read_model(path: str, *, width: int | None = None, task: str = "classificati
         For models of SVMlight.
     """
     try:
-        return load(given(path), n_features=width, task=task)
+        model = load(given(path), n_features=width, task=task)
     except ValueError as error:
         if width is None or "n_features" not in str(error):
             raise
-        return load(given(path), task=task)
+        model = load(given(path), task=task)
+    if not hasattr(model, "predict"):
+        raise ValueError(f"{path} is a {type(model).__name__}, which maps rows and decides nothing")
+    return model
 
 
 def format_of(path: str) -> str:

@@ -18,6 +18,7 @@ __all__ = ["PolynomialMap", "SquaresMap"]
 Vector = NDArray[np.float64]
 
 MOST_FEATURES = 20_000_000
+MOST_DEGREE = 100
 
 
 class PolynomialMap(TransformerMixin, BaseEstimator):
@@ -97,11 +98,19 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         self
             The fitted map.
         """
-        check_number("degree", self.degree, low=1, whole=True)
+        self._check_settings()
+        check_rows(self, X, reset=True, objects=False)
+        self._find_terms()
+        return self
+
+    def _check_settings(self) -> None:
+        check_number("degree", self.degree, low=1, high=MOST_DEGREE, whole=True)
         check_number("gamma", self.gamma, low=0, open_low=True)
         check_number("coef0", self.coef0, low=0)
-        X = check_rows(self, X, reset=True, objects=False)
-        d, degree = X.shape[1], int(self.degree)
+
+    def _find_terms(self) -> None:
+        """List the entries, which follow from the settings and the number of features."""
+        d, degree = int(self.n_features_in_), int(self.degree)
         size = comb(d + degree, degree) if self.coef0 > 0 else comb(d + degree - 1, degree)
         if size > MOST_FEATURES:
             raise ValueError(
@@ -113,7 +122,6 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         self._terms.fit(np.zeros((1, d)))
         self.powers_ = self._terms.powers_
         self.factors_ = np.sqrt([self._weight(powers) for powers in self.powers_])
-        return self
 
     def _weight(self, powers: Any) -> float:
         degree, used = int(self.degree), int(powers.sum())

@@ -7,15 +7,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .assemble import check_linear, check_machine, check_vectors, count_classes, require
 from .baselines import LeastSquaresClassifier, NearestMeans
+from .feature_maps import PolynomialMap, SquaresMap
 from .kernel_base import KernelEstimator
 from .linear_base import LinearEstimator
 from .online import OnlineClassifier
 from .validation import check_choice
 
-__all__ = ["restore", "state_of"]
+__all__ = ["MAPS", "restore", "state_of"]
 
+MAPS = (PolynomialMap, SquaresMap)
 NOT_KEPT = {"callback"}  # parameters that are Python functions
-MADE_AGAIN = {"_expansion", "_init"}
+MADE_AGAIN = {"_expansion", "_init", "_terms", "powers_", "factors_"}
 
 
 def state_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -31,7 +33,7 @@ def state_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     tuple of dict
         Parameters without the callback, and attributes.
     """
-    check_is_fitted(estimator)
+    check_is_fitted(estimator, "n_features_in_" if isinstance(estimator, MAPS) else None)
     _check(estimator)  # nothing is written that could not be read again
     parameters = estimator.get_params(deep=False)
     attributes = {
@@ -71,6 +73,8 @@ def restore(kind: type, parameters: dict[str, Any], attributes: dict[str, Any]) 
         _check(estimator)
         if isinstance(estimator, KernelEstimator):
             estimator._open_expansion()
+        if isinstance(estimator, PolynomialMap):
+            estimator._find_terms()
         if hasattr(estimator, "_weights"):  # which learning on changes in place
             estimator._weights = tuple(map(_writable, estimator._weights))
     except (AttributeError, LookupError, TypeError) as error:
@@ -91,6 +95,10 @@ def _check(estimator: Any) -> None:
             require(isinstance(gains, float) and isinstance(reach, float), "what a stream left")
     elif isinstance(estimator, NearestMeans | LeastSquaresClassifier):
         _check_weights(estimator)
+    elif isinstance(estimator, MAPS):
+        require(type(estimator.n_features_in_) is int and estimator.n_features_in_ > 0, "features")
+        if isinstance(estimator, PolynomialMap):
+            estimator._check_settings()
     else:
         raise ValueError(f"{type(estimator).__name__} is not an estimator that files can hold")
 

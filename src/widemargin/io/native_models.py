@@ -17,7 +17,7 @@ from importlib import metadata as installed
 from typing import Any
 
 from .. import estimators
-from ..estimators.state import restore, state_of
+from ..estimators.state import MAPS, restore, state_of
 from .container import Container, read_container, write_container
 from .sources import Source, source_name
 from .tree import decode, encode
@@ -26,11 +26,12 @@ __all__ = ["ESTIMATORS", "package_version", "read_native", "write_native"]
 
 FORMAT = "widemargin"
 VERSION = "1"
-ESTIMATORS: dict[str, Any] = {
+ESTIMATORS: dict[str, Any] = {  # the machines
     name: kind
     for name in estimators.__all__
     if isinstance(kind := getattr(estimators, name), type) and hasattr(kind, "predict")
 }
+KEPT = ESTIMATORS | {kind.__name__: kind for kind in MAPS}
 
 
 def write_native(estimator: Any, target: "str | os.PathLike[str] | Any") -> None:
@@ -44,9 +45,9 @@ def write_native(estimator: Any, target: "str | os.PathLike[str] | Any") -> None
         Where to write.
     """
     kind = type(estimator)
-    if ESTIMATORS.get(kind.__name__) is not kind:
+    if KEPT.get(kind.__name__) is not kind:
         raise TypeError(
-            f"only machines of widemargin can be saved, found {kind.__name__}; "
+            f"only machines and feature maps of widemargin can be saved, found {kind.__name__}; "
             "from_sklearn converts those of scikit-learn, and pickle keeps anything you trust"
         )
     parameters, attributes = state_of(estimator)
@@ -103,11 +104,11 @@ def read_native(source: Source, *, memory_map: bool = False) -> Any:
 def _restored(container: Container) -> Any:
     model = json.loads(container.metadata["model"])
     kind = model.get("estimator") if isinstance(model, dict) else None
-    if not isinstance(kind, str) or kind not in ESTIMATORS:
+    if not isinstance(kind, str) or kind not in KEPT:
         raise ValueError("it names no estimator of this package")
     values = decode(model, container.arrays)
     parameters, fitted = (_named(values.get(key)) for key in ("parameters", "fitted"))
-    return restore(ESTIMATORS[kind], parameters, fitted)
+    return restore(KEPT[kind], parameters, fitted)
 
 
 def _named(values: Any) -> dict[str, Any]:
