@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_blobs
 
 from widemargin import _core
+from widemargin.backends.cpu.linear_conjugate import TrustRegion
 from widemargin.backends.cpu.linear_data import CpuLinearData
 from widemargin.backends.cpu.linear_machine import CpuLinearMachine, LinearPoint
 from widemargin.backends.cpu.linear_rows import LinearRows
@@ -156,8 +157,9 @@ def test_many_features_use_dual_products_and_conjugate_gradients():
     curvature = rng.random(400) * (rng.random(400) < 0.5)
     gradient, l2 = rng.normal(size=3001), np.append(np.ones(3000), 0.0)
     rows = LinearRows(X, 1)
-    exact = direction(rows, curvature, gradient, l2, 200, 1e-10)
-    inexact = direction(rows, curvature, gradient, l2, 5000, 1e-10)
+    state = (rows, curvature, gradient, l2)
+    exact = direction(*state, 200, 1e-10, TrustRegion(), exact=True)
+    inexact = direction(*state, 5000, 1e-10, TrustRegion(), exact=True)
     dense = np.column_stack([X.toarray(), np.ones(400)])
     system = dense.T @ (curvature[:, None] * dense) + np.diag(l2)
     np.testing.assert_allclose(system @ exact, -gradient, atol=1e-8)

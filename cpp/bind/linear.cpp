@@ -113,6 +113,38 @@ void row_norms(const DataRows& rows, Index first, Index last, Index offset, Inde
     hot().linear.row_norms(rows.view, range, norms.data(), threads);
 }
 
+// The vectors of conjugate gradients, which Python owns and keeps alive.
+struct Conjugate {
+    ConjugateState view;
+    nb::object owner;
+};
+
+Conjugate make_conjugate(In1<double> l2, In1<double> inverse, Out1<double> move,
+                         Out1<double> residual, Out1<double> along, Out1<double> bent) {
+    const auto size = l2.shape(0);
+    require(inverse.shape(0) == size && move.shape(0) == size && residual.shape(0) == size &&
+                along.shape(0) == size && bent.shape(0) == size,
+            "one number for each coefficient");
+    return {{Index(size), l2.data(), inverse.data(), move.data(), residual.data(), along.data(),
+             bent.data()},
+            nb::make_tuple(l2, inverse, move, residual, along, bent)};
+}
+
+double bend_along(const Conjugate& state, int threads) {
+    nb::gil_scoped_release release;
+    return hot().linear.bend_along(state.view, threads);
+}
+
+double advance(const Conjugate& state, double length, int threads) {
+    nb::gil_scoped_release release;
+    return hot().linear.advance(state.view, length, threads);
+}
+
+void turn(const Conjugate& state, double share, int threads) {
+    nb::gil_scoped_release release;
+    hot().linear.turn(state.view, share, threads);
+}
+
 double solve_positive(In2<double> matrix, Out2<double> right, int threads) {
     require(matrix.shape(0) == matrix.shape(1) && right.shape(1) == matrix.shape(0),
             "a square matrix, and right sides as rows");
@@ -198,6 +230,13 @@ void bind_linear(nb::module_& m) {
           nb::arg("threads"));
     m.def("row_norms", row_norms, nb::arg("rows"), nb::arg("first"), nb::arg("last"),
           nb::arg("offset"), nb::arg("step"), nb::arg("norms").noconvert(), nb::arg("threads"));
+    nb::class_<Conjugate>(m, "Conjugate");
+    m.def("conjugate", make_conjugate, nb::arg("l2").noconvert(), nb::arg("inverse").noconvert(),
+          nb::arg("move").noconvert(), nb::arg("residual").noconvert(),
+          nb::arg("along").noconvert(), nb::arg("bent").noconvert());
+    m.def("bend_along", bend_along, nb::arg("state"), nb::arg("threads"));
+    m.def("advance", advance, nb::arg("state"), nb::arg("length"), nb::arg("threads"));
+    m.def("turn", turn, nb::arg("state"), nb::arg("share"), nb::arg("threads"));
     m.def("solve_positive", solve_positive, nb::arg("matrix"), nb::arg("right").noconvert(),
           nb::arg("threads"));
     m.def("descend_quadratic", descend_quadratic, nb::arg("hessian"), nb::arg("gradient"),

@@ -81,10 +81,44 @@ inline double times_transposed(const Rows& rows, const RowRange& range, const do
     return total;
 }
 
+// factor[i] = curvature[i] (x_i . weights + bias); only rows with a curvature are read.
+inline void bent_rows(const Rows& rows, const RowRange& range, const double* curvature,
+                      const double* weights, double bias, double* factor, int threads) {
+    const Index piece = std::max<Index>(64, Index(65536.0 / std::max(1.0, mean_entries(rows))));
+    const Index pieces = (range.last - range.first + piece - 1) / piece;
+    parallel(pieces, threads, [&](Index p, int) {
+        const Index from = range.first + p * piece, to = std::min(from + piece, range.last);
+        visit_rows(rows, range, from, to, [&](const auto& view, Index first, Index last) {
+            for (Index i = first; i < last; ++i)
+                factor[i] = curvature[i] == 0 ? 0 : curvature[i] * (view.dot(i, weights) + bias);
+        });
+    });
+}
+
 // sums += sum of curvature[i] (x_i . weights + bias) x_i; returns the same sum without x_i.
+// Few features are added up while the row is at hand; many are left to `times_transposed`, which
+// needs no partial sums: with one thread both are done row by row, in the same order.
 inline double times_curvature(const Rows& rows, const RowRange& range, const double* curvature,
                               const double* weights, double bias, double* sums, int threads) {
     const Index d = rows.features;
+    if (rows.is_sparse() && d >= wide_features) {
+        if (threads > 1) {
+            std::vector<double> factor(static_cast<std::size_t>(range.last));
+            bent_rows(rows, range, curvature, weights, bias, factor.data(), threads);
+            return times_transposed(rows, range, factor.data(), sums, threads);
+        }
+        double total = 0;
+        visit_rows(rows, range, range.first, range.last,
+                   [&](const auto& view, Index from, Index to) {
+                       for (Index i = from; i < to; ++i) {
+                           if (curvature[i] == 0) continue;
+                           const double factor = curvature[i] * (view.dot(i, weights) + bias);
+                           view.add(i, factor, sums);
+                           total += factor;
+                       }
+                   });
+        return total;
+    }
     std::vector<double> whole(std::size_t(d + 1), 0.0);
     const double operations = 2.0 * double(range.last - range.first) * mean_entries(rows);
     sum_over_rows(rows, range, operations, d + 1, whole.data(), threads,
@@ -103,15 +137,19 @@ inline double times_curvature(const Rows& rows, const RowRange& range, const dou
 // sums[k] += sum of factors[i] x_ik^2.
 inline void weighted_squares(const Rows& rows, const RowRange& range, const double* factors,
                              double* sums, int threads) {
+    const auto add = [&](const auto& view, Index from, Index to, double* own) {
+        for (Index i = from; i < to; ++i)
+            if (factors[i] != 0)
+                view.for_each(i,
+                              [&](Index k, double value) { own[k] += factors[i] * value * value; });
+    };
+    if (rows.is_sparse() && rows.features >= wide_features) {
+        visit_rows(rows, range, range.first, range.last,
+                   [&](const auto& view, Index from, Index to) { add(view, from, to, sums); });
+        return;
+    }
     const double operations = double(range.last - range.first) * mean_entries(rows);
-    sum_over_rows(rows, range, operations, rows.features, sums, threads,
-                  [&](const auto& view, Index from, Index to, double* own) {
-                      for (Index i = from; i < to; ++i)
-                          if (factors[i] != 0)
-                              view.for_each(i, [&](Index k, double value) {
-                                  own[k] += factors[i] * value * value;
-                              });
-                  });
+    sum_over_rows(rows, range, operations, rows.features, sums, threads, add);
 }
 
 // norms[i] = ||x_i||^2.

@@ -1,6 +1,7 @@
 // The loops of linear machines, gathered for the table of this instruction set.
 #pragma once
 #include "solve/linear_cholesky.hpp"
+#include "solve/linear_conjugate.hpp"
 #include "solve/linear_descent.hpp"
 #include "solve/linear_gram.hpp"
 #include "solve/linear_judgement.hpp"
@@ -11,9 +12,21 @@
 namespace widemargin::WM_ISA {
 
 inline LinearTable linear_table() {
-    return {respond, along_ray,        times,     times_transposed,  times_curvature,
-            gram,    weighted_squares, row_norms, descend_quadratic, descend,
-            judge,   solve_positive};
+    return {respond,
+            along_ray,
+            times,
+            times_transposed,
+            times_curvature,
+            gram,
+            weighted_squares,
+            row_norms,
+            descend_quadratic,
+            descend,
+            judge,
+            bend_along,
+            advance,
+            turn,
+            solve_positive};
 }
 
 }  // namespace widemargin::WM_ISA

@@ -57,6 +57,14 @@ struct PenalisedQuadratic {
     double *move, *product;
 };
 
+// Conjugate gradients for (L + X' H X) move = -gradient: the vectors have one entry for each
+// coefficient, inverse is one over the diagonal of the matrix, bent the matrix times along.
+struct ConjugateState {
+    Index size;
+    const double *l2, *inverse;
+    double *move, *residual, *along, *bent;
+};
+
 // The state of dual coordinate descent; bias_reach is 1 / bias_l2, or zero without a bias.
 struct DescentProblem {
     LossKind kind;
@@ -100,6 +108,9 @@ struct LinearTable {
                     std::uint64_t seed);
     Judgement (*judge)(const LinearLoss&, const LinearSamples&, const double* output,
                        const double* share, int threads);
+    double (*bend_along)(const ConjugateState&, int threads);
+    double (*advance)(const ConjugateState&, double length, int threads);
+    void (*turn)(const ConjugateState&, double share, int threads);
     double (*solve_positive)(const double* matrix, Index size, double* right, Index count,
                              int threads);
 };

@@ -796,6 +796,25 @@ def row_norms(
     norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
+
+class Conjugate:
+    pass
+
+def conjugate(
+    l2: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    inverse: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    move: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    residual: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    along: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    bent: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> Conjugate: ...
+def bend_along(state: Conjugate, threads: int) -> float: ...
+def advance(state: Conjugate, length: float, threads: int) -> float: ...
+def turn(state: Conjugate, share: float, threads: int) -> None: ...
 def solve_positive(
     matrix: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)

@@ -19,7 +19,8 @@ Vector = NDArray[np.float64]
 
 ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
 NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
-MOST_PASSES = 3000.0
+SMOOTH_PASSES = 600.0  # the same for many features, by conjugate gradients
+MOST_PASSES = 3000.0  # and with kinks besides
 SELDOM = 8  # epochs over few rows after which the dual objective is summed up anew
 
 
@@ -68,7 +69,9 @@ class CpuLinearDescent:
     @property
     def patience(self) -> float:
         """Passes over the rows after which Newton's method would have been cheaper."""
-        return NEWTON_PASSES if self.data.features <= FEW_FEATURES else MOST_PASSES
+        if self.data.features <= FEW_FEATURES:
+            return NEWTON_PASSES
+        return SMOOTH_PASSES if self.problem.loss.smooth else MOST_PASSES
 
     def _shares(self) -> Vector:
         costs = self.problem.costs

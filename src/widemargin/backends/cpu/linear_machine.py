@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
+from .linear_conjugate import TrustRegion
 from .linear_rows import LinearRows
 from .linear_systems import direction, penalised_direction
 
@@ -69,6 +70,7 @@ class CpuLinearMachine:
         self.outputs, self.dual = np.zeros(self.rows), np.zeros(self.rows)
         self.curvature, self.moves = np.zeros(self.rows), np.zeros(self.rows)
         self.gradient = np.zeros(self.l1.size)  # Xᵀu, with the sum of u less the tilt last
+        self.region = TrustRegion()
         self.width = 0.0 if self.smooth else self.scale * _first_width(start, self.scale)
         self._round_around(shares)
         self._refresh()
@@ -149,13 +151,15 @@ class CpuLinearMachine:
         if self.penalised:
             move = penalised_direction(self.data, self.curvature, slope, self.x, self.l1, self.l2)
         else:
-            move = direction(self.data, self.curvature, slope, self.l2, self.curved, ACCURACY)
+            state = (self.data, self.curvature, slope, self.l2, self.curved)
+            move = direction(*state, ACCURACY, self.region, exact=self.width > 0)
         if not np.isfinite(move).all() or not move.any():
             return False
         shift = float(move[-1]) if self.problem.bias else 0.0
         self.data.times(move[: self.data.features], shift, self.moves)
         search = self._backtrack if self.penalised else self._root_along
         length = search(move, slope)
+        self.region.took(length)
         if length == 0:
             return False
         self.x = self.x + length * move
@@ -226,6 +230,7 @@ class CpuLinearMachine:
     def narrow(self, factor: float) -> None:
         """Round the kinks off less, around the dual variables of the present point."""
         self.width *= factor
+        self.region = TrustRegion()  # lengths were measured by other curvatures
         self._round_around(self.shares)
         self._refresh()
 

@@ -5,7 +5,7 @@ zero for a hinge, and L the l2 penalties. Four ways, by shape:
 
 - few features: the Gram matrix in one pass over the rows, Cholesky;
 - few curved rows: the matrix of their dot products, by the Woodbury identity, Cholesky;
-- many of both: conjugate gradients, preconditioned by the diagonal;
+- many of both: conjugate gradients inside a trust region, see `linear_conjugate`;
 - with an l1 penalty: coordinate descent on the Gram matrix, then Cholesky on the support found.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from .linear_conjugate import TrustRegion, conjugate_direction
 from .linear_rows import LinearRows
 
 __all__ = [
@@ -31,14 +32,21 @@ Vector = NDArray[np.float64]
 
 FEW_FEATURES = 1500
 FEW_ROWS = 1500
+FEWER_ROWS = 300  # up to so many their matrix takes less time than conjugate gradients
 WORKING_SET = 1500
 SWEEPS_WORK = 1e8
-CG_STEPS = 250
 LEAST_RIDGE = 1e-12
 
 
 def direction(
-    rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector, curved: int, accuracy: float
+    rows: LinearRows,
+    curvature: Vector,
+    gradient: Vector,
+    l2: Vector,
+    curved: int,
+    accuracy: float,
+    region: TrustRegion,
+    exact: bool,
 ) -> Vector:
     """Return the Newton direction without l1 penalties.
 
@@ -52,13 +60,18 @@ def direction(
         Rows with a curvature that is not zero.
     accuracy : float
         Share of the gradient that conjugate gradients may leave.
+    region : TrustRegion
+        Bounds their step.
+    exact : bool
+        Whether it pays to solve exactly where that takes longer, as for kinks hardly rounded off.
     """
-    few_rows = curved <= FEW_ROWS and bool((l2[: rows.features] > 0).all())
+    most = FEW_ROWS if exact else FEWER_ROWS
+    few_rows = curved <= most and bool((l2[: rows.features] > 0).all())
     if rows.features <= FEW_FEATURES and not (few_rows and curved < rows.features // 2):
         return _by_features(rows, curvature, gradient, l2)
     if few_rows:
         return by_rows(rows, curvature, gradient, l2)
-    return _by_conjugate_gradients(rows, curvature, gradient, l2, accuracy)
+    return conjugate_direction(rows, curvature, gradient, l2, accuracy, region)
 
 
 def hessian_of(rows: LinearRows, curvature: Vector, l2: Vector) -> Vector:
@@ -109,37 +122,6 @@ def by_rows(rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector) -
     shift = -(float(gradient[d]) + float(both.sum())) / bend if bend > 0 else 0.0
     z = both + shift * ones
     return np.append(-inverse * (gradient[:d] + np.asarray(chosen.T @ z)), shift)
-
-
-def _by_conjugate_gradients(
-    rows: LinearRows, curvature: Vector, gradient: Vector, l2: Vector, accuracy: float
-) -> Vector:
-    """Solve roughly; every step is one pass over the curved rows."""
-    d, size = rows.features, l2.size
-    diagonal = l2.copy()
-    diagonal[:d] += rows.weighted_squares(curvature)
-    diagonal[d:] += curvature.sum()
-    inverse = 1.0 / np.maximum(diagonal, LEAST_RIDGE)
-    move = np.zeros(size)
-    residual = -gradient
-    along = inverse * residual
-    strength = float(residual @ along)
-    enough = accuracy**2 * strength
-    for _ in range(CG_STEPS):
-        bias = float(along[d]) if size > d else 0.0
-        bent = rows.curvature_times(curvature, along[:d], bias)[:size] + l2 * along
-        bend = float(along @ bent)
-        if bend <= 0:
-            break
-        length = strength / bend
-        move += length * along
-        residual -= length * bent
-        whitened = inverse * residual
-        before, strength = strength, float(residual @ whitened)
-        if strength <= enough:
-            break
-        along = whitened + (strength / before) * along
-    return move
 
 
 def penalised_direction(
