@@ -34,8 +34,8 @@ from widemargin.io.ranges import Ranges
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests" / "data"
 SOURCES = (
-    "cpp/tests/fuzz_svmlight.cpp", "cpp/data/svmlight.cpp", "cpp/solve/text_pieces.cpp",
-    "cpp/math/parallel.cpp",
+    "cpp/tests/fuzz_svmlight.cpp", "cpp/data/svmlight.cpp", "cpp/data/svmlight_writer.cpp",
+    "cpp/solve/text_pieces.cpp", "cpp/math/parallel.cpp",
 )  # fmt: skip
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 COVERAGE = "-fsanitize-coverage=trace-pc"

@@ -19,7 +19,7 @@
 
 namespace widemargin {
 
-inline constexpr int text_padding = 32;
+inline constexpr int text_padding = 80;
 
 struct Digits {
     std::uint64_t value;
@@ -33,6 +33,15 @@ inline std::uint64_t digits_value(std::uint64_t digits) {
     return ((digits & pairs) * 0x000F424000000064 +
             ((digits >> 16) & pairs) * 0x0000271000000001) >>
            32;
+}
+
+// The digits [first, last) of the text, at most eight.
+inline std::uint64_t digits_between(const char* text, unsigned first, unsigned last) {
+    std::uint64_t word;
+    std::memcpy(&word, text + first, 8);
+    word ^= 0x3030303030303030;
+    const unsigned missing = 8 - (last - first);  // 8 if there are none
+    return digits_value((word << (4 * missing)) << (4 * missing));
 }
 
 // The digits that the text begins with, eight at most.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/number_text.hpp"
+#include "data/short_pairs.hpp"
 #include "data/usual_pair.hpp"
 
 namespace widemargin {
@@ -28,9 +29,16 @@ const char* read_whole(const char* text, Index& value) {
 template <class Value, class Column>
 class LineReader {
   public:
-    LineReader(const char* begin, const char* end, Index origin, const TextStyle& style,
-               const TextArrays<Value, Column>& to)
-        : p(begin), begin(begin), end(end), origin(origin), style(style), to(to) {}
+    LineReader(const char* begin, const char* end, Index origin, const TextCounts& counts,
+               const TextStyle& style, const TextArrays<Value, Column>& to)
+        : p(begin),
+          begin(begin),
+          end(end),
+          origin(origin),
+          // Where pairs are so short, most of them have one digit behind the colon.
+          short_pairs(2 * (end - begin) < 13 * counts.colons),
+          style(style),
+          to(to) {}
 
     Parsed read() {
         while (p < end && result.fault == Fault::none) {
@@ -49,6 +57,7 @@ class LineReader {
     const char* const begin;
     const char* const end;
     const Index origin;
+    const bool short_pairs;
     const TextStyle style;
     const TextArrays<Value, Column> to;
     Parsed result;
@@ -141,15 +150,56 @@ class LineReader {
 
     // Reads the pairs of a row; afterwards `p` is at the newline or the comment.
     bool read_entries() {
-        Index entry = result.entries, first = -1;
-        Index previous = style.zero_based ? -1 : 0;
+        const Index before = result.entries;
+        Index entry = before, previous = style.zero_based ? -1 : 0;
         const char* at = p;
+        if (short_pairs && read_short_pairs(at, entry, previous)) p = at;
+        else if (!read_pairs(at, entry, previous)) return false;
+        if (entry > before) {
+            const Index first = Index(to.columns[before]) + style.shift;
+            result.lowest = result.lowest < 0 ? first : std::min(result.lowest, first);
+            result.highest = std::max(result.highest, previous);
+        }
+        result.entries = entry;
+        to.row_ends[result.rows] = Column(entry);
+        return true;
+    }
+
+    // Reads pairs for as long as their values are one digit; whether that is to the end of the
+    // line.
+    bool read_short_pairs(const char*& at, Index& entry, Index& previous) const {
+        while (true) {
+            auto [colons, newlines] = find_short_pairs(at);
+            if (colons == 0) return false;
+            unsigned start = 0;
+            for (; colons != 0; colons &= colons - 1) {
+                const auto colon = unsigned(std::countr_zero(colons));
+                if (colon - start > 8) break;
+                const std::uint64_t index = digits_between(at, start, colon);
+                if (Index(index) <= previous) break;
+                previous = Index(index);
+                to.values[entry] = Value(at[colon + 1] - '0');
+                to.columns[entry] = Column(previous - style.shift);
+                ++entry;
+                start = colon + 3;
+                if (newlines >> (colon + 2) & 1) {
+                    at += colon + 2;
+                    return true;
+                }
+            }
+            at += start;
+            if (colons != 0) return false;
+        }
+    }
+
+    // Reads pairs of any form; afterwards `p` is at the newline or the comment.
+    bool read_pairs(const char* at, Index& entry, Index& previous) {
         while (true) {
             UsualPair pair = read_usual_pair(at);
             if (!pair.valid) [[unlikely]] {
                 p = at;
                 skip_blanks();
-                if (*p == '\n' || *p == '#') break;
+                if (*p == '\n' || *p == '#') return true;
                 if (!read_word(pair)) return false;
                 at = p;
                 if (!pair.valid) continue;
@@ -157,24 +207,16 @@ class LineReader {
             if (pair.index > largest) return fail(wide_fault(pair.index), at);
             if (Index(pair.index) <= previous) return fail(order_fault(pair.index), at);
             previous = Index(pair.index);
-            if (first < 0) first = previous;
             to.values[entry] = Value(pair.value);
             to.columns[entry] = Column(previous - style.shift);
             ++entry;
             at += pair.length;
             if (pair.ends_line) {
                 p = at;
-                break;
+                return true;
             }
             ++at;
         }
-        if (first >= 0) {
-            result.lowest = result.lowest < 0 ? first : std::min(result.lowest, first);
-            result.highest = std::max(result.highest, previous);
-        }
-        result.entries = entry;
-        to.row_ends[result.rows] = Column(entry);
-        return true;
     }
 
     // Reads any word behind the labels: a pair of unusual form, or qid:, sid: or cost:, whose
@@ -224,48 +266,6 @@ class LineReader {
         if (numbers) numbers[result.rows] = number;
         p = last;
         return true;
-    }
-};
-
-class RowWriter {
-  public:
-    RowWriter(std::string& out, int digits) : out(out), digits(digits) {}
-
-    void labels(const RowTexts& texts, Index row) {
-        const bool list = texts.label_ends != nullptr;
-        const Index first = list ? (row ? texts.label_ends[row - 1] : 0) : row * texts.width;
-        const Index last = list ? texts.label_ends[row] : first + texts.width;
-        for (Index k = first; k < last; ++k) {
-            if (k > first) out += list ? ',' : ' ';
-            texts.labels ? number(texts.labels[k]) : number(texts.whole_labels[k]);
-        }
-    }
-
-    template <class T>
-    void pair(const char* name, T value) {
-        out += ' ';
-        out += name;
-        number(value);
-    }
-
-    template <class T>
-    void entry(Index index, T value) {
-        out += ' ';
-        number(index);
-        out += ':';
-        number(value);
-    }
-
-  private:
-    std::string& out;
-    const int digits;
-
-    template <class T>
-    void number(T value) {
-        char text[longest_number];
-        if constexpr (std::is_integral_v<T>)
-            out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
-        else out.append(text, write_number(text, value, digits));
     }
 };
 
@@ -333,34 +333,19 @@ TextCounts count_marks(const char* begin, const char* end) {
     return counts;
 }
 
-void write_row(std::string& out, const Rows& rows, Index row, const RowTexts& texts, Index place,
-               const WriteStyle& style) {
-    RowWriter writer(out, style.digits);
-    writer.labels(texts, place);
-    if (texts.queries) writer.pair("qid:", texts.queries[place]);
-    if (texts.slacks) writer.pair("sid:", texts.slacks[place]);
-    if (texts.costs) writer.pair("cost:", texts.costs[place]);
-    const bool all = style.zeros || rows.is_sparse();
-    rows.for_each(row, [&](Index column, double value) {
-        if (value == 0 && !all) return;
-        if (rows.is_double) writer.entry(column + style.shift, value);
-        else writer.entry(column + style.shift, float(value));
-    });
-}
-
 template <class Value, class Column>
-Parsed parse_lines(const char* begin, const char* end, Index origin, const TextStyle& style,
-                   const TextArrays<Value, Column>& to) {
-    return LineReader<Value, Column>(begin, end, origin, style, to).read();
+Parsed parse_lines(const char* begin, const char* end, Index origin, const TextCounts& counts,
+                   const TextStyle& style, const TextArrays<Value, Column>& to) {
+    return LineReader<Value, Column>(begin, end, origin, counts, style, to).read();
 }
 
-template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+template Parsed parse_lines(const char*, const char*, Index, const TextCounts&, const TextStyle&,
                             const TextArrays<float, std::int32_t>&);
-template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+template Parsed parse_lines(const char*, const char*, Index, const TextCounts&, const TextStyle&,
                             const TextArrays<float, std::int64_t>&);
-template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+template Parsed parse_lines(const char*, const char*, Index, const TextCounts&, const TextStyle&,
                             const TextArrays<double, std::int32_t>&);
-template Parsed parse_lines(const char*, const char*, Index, const TextStyle&,
+template Parsed parse_lines(const char*, const char*, Index, const TextCounts&, const TextStyle&,
                             const TextArrays<double, std::int64_t>&);
 
 }  // namespace widemargin

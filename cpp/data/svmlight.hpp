@@ -67,10 +67,10 @@ struct Parsed {
 };
 
 // Parses whole lines; end[-1] is a newline, and `text_padding` characters behind it can be read.
-// `origin` is added to offsets.
+// `origin` is added to offsets; `counts` are those of the lines.
 template <class Value, class Column>
-Parsed parse_lines(const char* begin, const char* end, Index origin, const TextStyle& style,
-                   const TextArrays<Value, Column>& to);
+Parsed parse_lines(const char* begin, const char* end, Index origin, const TextCounts& counts,
+                   const TextStyle& style, const TextArrays<Value, Column>& to);
 
 // What stands before and behind the entries of a row; null where there is nothing.
 struct RowTexts {

@@ -24,15 +24,6 @@ struct UsualPair {
 
 #ifdef __SSE2__
 
-// The digits [first, last) of the text, at most eight.
-inline std::uint64_t digits_between(const char* text, unsigned first, unsigned last) {
-    std::uint64_t word;
-    std::memcpy(&word, text + first, 8);
-    word ^= 0x3030303030303030;
-    const unsigned missing = 8 - (last - first);  // 8 if there are none
-    return digits_value((word << (4 * missing)) << (4 * missing));
-}
-
 [[gnu::always_inline]] inline UsualPair read_usual_pair(const char* text) {
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
     const auto equal = [&](char c) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(c)); };

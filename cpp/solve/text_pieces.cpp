@@ -128,7 +128,8 @@ Parsed TextPieces::parse(const TextStyle& style, const TextArrays<Value, Column>
     }
     over_pieces(size(), threads, pause, [&](Index k) {
         const auto piece = std::size_t(k);
-        found[piece] = parse_lines(begin(k), end(k), bounds[piece], style, at(to, places[piece]));
+        found[piece] = parse_lines(begin(k), end(k), bounds[piece], counts[piece], style,
+                                   at(to, places[piece]));
     });
     Parsed total;
     for (std::size_t k = 0; k < counts.size(); ++k) {
