@@ -16,7 +16,9 @@ from widemargin.solution import Status
 def test_compiled_judgement_is_the_formulas(name):
     X, problem = rows_and_problem(name, n=200)
     rng, loss, t = np.random.default_rng(0), LOSSES[name], problem.targets
-    share = rng.choice([0.0, 0.3, 1.0], t.size) * (np.sign(t) if "hinge" in name else 1.0)
+    share = rng.choice([0.0, 1e-10, 0.3, 1.0 - 1e-10, 1.0], t.size) * (
+        np.sign(t) if "hinge" in name else 1.0
+    )
     share = share * t if name == "logistic" else share
     outputs = X @ rng.normal(size=X.shape[1])
     samples = _core.samples(t, problem.costs, None)
@@ -69,3 +71,44 @@ def test_sums_over_many_features_do_not_depend_on_threads():
     one = LinearRows(X, 1).transposed(u)
     np.testing.assert_allclose(one, X.T @ u, atol=1e-13)
     assert (one == LinearRows(X, 3).transposed(u)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+def test_products_of_some_rows_are_those_of_the_matrix(dtype, form):
+    rng = np.random.default_rng(1)
+    dense = (rng.normal(size=(60, 40)) * (rng.random((60, 40)) < 0.3)).astype(dtype)
+    rows = LinearRows(form(dense), 3, offset=1, step=2)
+    ids, scale = rng.permutation(rows.count)[:20], rng.random(40)
+    x = dense[1::2][ids].astype(np.float64)
+    np.testing.assert_allclose(rows.products_of(ids, scale), (x * scale) @ x.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [{"bias": False}, {"bias_l2": 0.25}, {}])
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "logistic"])
+def test_settling_raises_the_dual_and_ends_where_free_rows_rest(name, bias):
+    X, problem = rows_and_problem(name, n=40, d=60, C=0.3, **bias)
+    machine = CpuLinearDescent(LinearRows(X, 1), problem)
+    for _ in range(30):
+        machine.epoch()
+        before = machine.measure()
+        free = machine._free()
+        assert 0 <= machine.settle(0.0) <= 1
+        low, high = machine.bounds
+        assert (machine.dual >= low).all()
+        assert (machine.dual <= high).all()
+        np.testing.assert_allclose(machine.weights, X.T @ machine.dual / problem.l2, atol=1e-10)
+        if problem.bias_l2 or not problem.bias:  # a free one is a constraint, approached
+            assert machine.measure().dual >= before.dual - 1e-10 * abs(before.dual)
+    assert np.array_equal(free, machine._free())
+    assert machine.measure().violation < 1e-8
+
+
+def test_rows_that_nearly_depend_on_each_other_are_settled_with_damping():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)) @ rng.normal(size=(3, 400)) + 1e-3 * rng.normal(size=(150, 400))
+    problem = LinearProblem(LOSSES["hinge"], np.sign(X[:, 0] + 0.1), np.full(150, 1e4))
+    machine = CpuLinearDescent(LinearRows(X, 1), problem)
+    epochs = [machine.epoch().dual for _ in range(200)]
+    assert machine.settle(1e-3) > 0
+    assert machine.epoch().dual > epochs[-1] + 5 * (epochs[-1] - epochs[-101])

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_cases import LOSSES, PENALTIES, classes, naive_objective, rows_and_problem, solve
 from scipy.optimize import minimize
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.preprocessing import scale
 
-from widemargin import _core
+from widemargin import LinearSVC, _core
 from widemargin.backends.cpu.linear_conjugate import TrustRegion
 from widemargin.backends.cpu.linear_data import CpuLinearData
 from widemargin.backends.cpu.linear_machine import CpuLinearMachine, LinearPoint
@@ -262,3 +263,12 @@ def test_interior_point_goes_on_while_its_products_fall(seed, own):
     problem = LinearProblem(LOSSES["hinge"], signs, np.ones(1500), l1=1.0, l2=0.0)
     solution = solve(np.clip(np.round(X), 0, 100), problem, gap=1e-4)
     assert solution.status is Status.GAP_REACHED
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+def test_violation_of_a_linear_program_falls_with_its_gap(C):
+    """An interior point leaves multipliers a billionth away from the bounds that they belong at."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LinearSVC("l1", "hinge", C=C, gap_tol=1e-10).fit(scale(X), y)
+    assert model.duality_gap_ <= 1e-10
+    assert model.kkt_violation_ <= 1e-3

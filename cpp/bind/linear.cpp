@@ -153,6 +153,18 @@ double solve_positive(In2<double> matrix, Out2<double> right, int threads) {
                                        Index(right.shape(0)), threads);
 }
 
+void row_products(const DataRows& rows, In1<Index> ids, In1<double> scale, Out2<double> products,
+                  int threads) {
+    const auto count = ids.shape(0);
+    require(products.shape(0) == count && products.shape(1) == count, "a square matrix over rows");
+    require_features(rows, scale.shape(0));
+    for (std::size_t p = 0; p < count; ++p)
+        require(ids.data()[p] >= 0 && ids.data()[p] < rows.view.count, "a row is out of range");
+    nb::gil_scoped_release release;
+    hot().linear.row_products(rows.view, ids.data(), Index(count), scale.data(), products.data(),
+                              threads);
+}
+
 Index descend_quadratic(In2<double> hessian, In1<double> gradient, In1<double> x, In1<double> l1,
                         Out1<double> move, Out1<double> product, double share, Index sweeps) {
     const auto size = gradient.shape(0);
@@ -239,6 +251,8 @@ void bind_linear(nb::module_& m) {
     m.def("turn", turn, nb::arg("state"), nb::arg("share"), nb::arg("threads"));
     m.def("solve_positive", solve_positive, nb::arg("matrix"), nb::arg("right").noconvert(),
           nb::arg("threads"));
+    m.def("row_products", row_products, nb::arg("rows"), nb::arg("ids"), nb::arg("scale"),
+          nb::arg("products").noconvert(), nb::arg("threads"));
     m.def("descend_quadratic", descend_quadratic, nb::arg("hessian"), nb::arg("gradient"),
           nb::arg("x"), nb::arg("l1"), nb::arg("move").noconvert(), nb::arg("product").noconvert(),
           nb::arg("share"), nb::arg("sweeps"));

@@ -11,9 +11,12 @@
 
 namespace widemargin::WM_ISA {
 
+constexpr double at_bound = 1e-9;  // so near its bound a dual variable counts as being there
+
 // How far a shortfall is from the kink at zero, unless p is at the bound of its side.
 inline double off_kink(double shortfall, double share) {
-    return shortfall > 0 ? (share < 1 ? shortfall : 0.0) : (share > 0 ? -shortfall : 0.0);
+    if (shortfall > 0) return share < 1 - at_bound ? shortfall : 0.0;
+    return share > at_bound ? -shortfall : 0.0;
 }
 
 template <LossKind kind>
@@ -36,7 +39,7 @@ inline Judgement judge_row(double epsilon, double target, double output, double 
             return {out * out, dual - 0.25 * share * share, std::abs(wanted - 0.5 * share)};
         }
         const double side = share < 0 ? -1.0 : 1.0;
-        return {out, dual, share == 0 ? out : off_kink(side * deviation - epsilon, size)};
+        return {out, dual, size <= at_bound ? out : off_kink(side * deviation - epsilon, size)};
     }
     if constexpr (kind == LossKind::one_class)
         return {std::max(0.0, -output), 0.0, off_kink(-output, share)};

@@ -6,6 +6,7 @@
 #include "solve/linear_gram.hpp"
 #include "solve/linear_judgement.hpp"
 #include "solve/linear_losses.hpp"
+#include "solve/linear_pairs.hpp"
 #include "solve/linear_products.hpp"
 #include "solve/linear_quadratic.hpp"
 
@@ -26,7 +27,8 @@ inline LinearTable linear_table() {
             bend_along,
             advance,
             turn,
-            solve_positive};
+            solve_positive,
+            row_products};
 }
 
 }  // namespace widemargin::WM_ISA

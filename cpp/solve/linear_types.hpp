@@ -113,6 +113,8 @@ struct LinearTable {
     void (*turn)(const ConjugateState&, double share, int threads);
     double (*solve_positive)(const double* matrix, Index size, double* right, Index count,
                              int threads);
+    void (*row_products)(const Rows&, const Index* ids, Index count, const double* scale,
+                         double* products, int threads);
 };
 
 }  // namespace widemargin

@@ -23,6 +23,8 @@ __all__ = [
 
 Vector = NDArray[np.float64]
 
+AT_BOUND = 1e-9  # so near its bound a dual variable counts as being there
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -139,7 +141,7 @@ class Insensitive(Loss):
         deviation = target - output
         inside = positive(np.abs(deviation) - self.epsilon)
         edge = _off_kink(side * deviation - self.epsilon, np.abs(share))
-        return np.where(share == 0, inside, edge)
+        return np.where(np.abs(share) <= AT_BOUND, inside, edge)
 
 
 @dataclass(frozen=True)
@@ -192,4 +194,4 @@ def positive(x: Vector) -> Vector:
 def _off_kink(shortfall: Vector, share: Vector) -> Vector:
     """Return how far a shortfall is from the kink at zero, unless p is at the bound of its side."""
     short, over = positive(shortfall), positive(-shortfall)
-    return np.where(share < 1, short, 0.0) + np.where(share > 0, over, 0.0)
+    return np.where(share < 1 - AT_BOUND, short, 0.0) + np.where(share > AT_BOUND, over, 0.0)

@@ -125,8 +125,9 @@ class LinearSVC(LinearClassifier):
     -----
     **Solvers.** ``"auto"`` is dual coordinate descent with shrinking (``"dual"``) for a squared
     penalty alone and more than 1500 features, or costs so small that their mean times the mean
-    ||x||² is at most 1 (and at most 3000 rows for each feature); Newton's method finishes where
-    the descent becomes slow. Otherwise it is Newton's method on ever less rounded losses
+    ||x||² is at most 1 (and at most 3000 rows for each feature). Where the descent becomes slow,
+    up to 3000 rows between their bounds are solved for together, and with more of them, or few
+    features, Newton's method finishes. Otherwise it is Newton's method on ever less rounded losses
     (``"newton"``), whose linear systems are solved, by rule,
 
     - with a squared penalty and at most 1500 features: by the Gram matrix of the features,
@@ -138,7 +139,8 @@ class LinearSVC(LinearClassifier):
 
     **Cost.** One to three passes over X a step and 5 to 20 steps for a smooth loss, 20 to 150 for
     a kinked one, most of them on few rows; the number hardly depends on C or on the scale of X.
-    Memory: a few numbers for each row and feature; X is not copied.
+    Memory: a few numbers for each row and feature, and the dot products of the up to 3000 rows;
+    X is not copied.
 
     **References.** hsieh2008 (C.-J. Hsieh et al., ICML 2008); fan2008 (R.-E. Fan et al., LIBLINEAR,
     JMLR 9, 2008); crammer2001; see ``widemargin.solvers.smoothed_newton`` for the method.

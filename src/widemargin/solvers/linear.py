@@ -84,7 +84,7 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
     1. With an l1 penalty, or none, Newton's method ("newton"): the others need a squared penalty.
     2. The solver that was asked for; Newton's method where descent is not worth a try.
     3. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
-       method finishes if it becomes slow.
+       method finishes if it stays slow.
     4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2, for then a few epochs
        suffice, unless there are more than `ROWS_FOR_NEWTON` rows for each feature.
     5. Otherwise Newton's method.

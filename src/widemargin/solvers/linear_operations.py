@@ -142,6 +142,19 @@ class DescentOperations(Protocol):
         """Return where the point stands, over all rows."""
         ...
 
+    @property
+    def settling_cost(self) -> float:
+        """Passes over all rows that `settle` takes as long as; infinite if it is of no use."""
+        ...
+
+    def settle(self, damping: float) -> float:
+        """Move all dual variables between their bounds at once, and take all rows back.
+
+        They go towards the optimum of theirs, less far the more `damping`; returns the length of
+        the step, of which 1 is all of it.
+        """
+        ...
+
     def take_back(self) -> bool:
         """Work on all rows again; return False if none had been set aside."""
         ...

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from ...losses import Insensitive, Logistic, SquaredInsensitive
 from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
 from .linear_certificate import evaluate
 from .linear_machine import LinearPoint, balancing_shift
 from .linear_rows import LinearRows
+from .linear_settling import bounds_of, free_rows, line_search, settling_work
 from .linear_systems import FEW_FEATURES
 
 __all__ = ["CpuLinearDescent"]
@@ -21,6 +23,7 @@ ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
 NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
 SMOOTH_PASSES = 600.0  # the same for many features, by conjugate gradients
 MOST_PASSES = 3000.0  # and with kinks besides
+MOST_FREE = 3000  # rows that are settled together: three matrices of their size are held
 SELDOM = 8  # epochs over few rows after which the dual objective is summed up anew
 
 
@@ -56,6 +59,7 @@ class CpuLinearDescent:
         self.centre = float(start.x[-1]) if start is not None and self.free_bias else 0.0
         self.weights, self.bias = np.zeros(data.features), np.zeros(1)
         self._refresh()
+        self.bounds = bounds_of(problem)
         self.order: NDArray[np.int64] = np.flatnonzero(problem.costs > 0)
         self.active = self.rows = self.order.size  # rows without a cost move nothing
         self.safety, self.epochs, self.objective = np.inf, 0, 0.0
@@ -72,6 +76,49 @@ class CpuLinearDescent:
         if self.data.features <= FEW_FEATURES:
             return NEWTON_PASSES
         return SMOOTH_PASSES if self.problem.loss.smooth else MOST_PASSES
+
+    def _free(self) -> NDArray[np.int64]:
+        """Return the rows whose dual variables may move both ways without meeting a kink."""
+        low, high = self.bounds
+        free = (self.dual > low) & (self.dual < high)
+        if isinstance(self.problem.loss, Insensitive | SquaredInsensitive):
+            free &= self.dual != 0
+        return np.flatnonzero(free)
+
+    @property
+    def settling_cost(self) -> float:
+        """Passes over all rows that `settle` takes as long as; infinite if it is of no use."""
+        free = self._free().size
+        if not 0 < free <= min(MOST_FREE, self.data.features):
+            return np.inf
+        if isinstance(self.problem.loss, Logistic):  # all rows are free, and not quadratic
+            return np.inf
+        entries = self.data.mean_entries
+        return settling_work(free, entries) / (self.rows * entries)
+
+    def settle(self, damping: float) -> float:
+        """Move all free dual variables towards the optimum of theirs; return the length of step."""
+        free = free_rows(self.data, self.problem, self._free(), self.dual, self.weights)
+        before, stiffness = self._excess(), None
+        if self.problem.bias:
+            stiffness = 0.0 if self.free_bias else 1.0 / self.reach
+        moves, bias = free.move(damping, before, stiffness, self.data.threads, self.data.pause)
+        whole = np.zeros(self.data.count)
+        whole[free.ids] = moves
+        change = self.data.transposed(whole) / self.problem.l2
+        present = bias + self.reach * before if self.free_bias else float(self.bias[0])
+        length = line_search(free, self.problem, moves, change, present, self.reach)
+        if length > 0:
+            self._go(free.ids, length * moves, length * change)
+            self.centre = bias if self.free_bias else 0.0
+            self.bias[0] = self.centre + self.reach * self._excess()
+            self.active, self.safety, self.measured = self.order.size, np.inf, None
+        return length
+
+    def _go(self, ids: NDArray[np.int64], moves: Vector, change: Vector) -> None:
+        low, high = self.bounds
+        self.dual[ids] = np.clip(self.dual[ids] + moves, low[ids], high[ids])
+        self.weights += change
 
     def _shares(self) -> Vector:
         costs = self.problem.costs

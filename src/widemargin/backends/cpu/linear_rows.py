@@ -96,6 +96,14 @@ class LinearRows:
                 _core.row_norms(self.opened, *part, self._norms, self.threads)
         return self._norms
 
+    def products_of(self, ids: NDArray[np.int64], scale: Vector) -> Vector:
+        """Return the sum over features of scale_k x_ik x_jk for each pair of a few rows."""
+        self.pause()
+        products = np.empty((ids.size, ids.size))
+        places = np.ascontiguousarray(self.offset + self.step * ids)
+        _core.row_products(self.opened, places, scale, products, self.threads)
+        return products
+
     def gram(self, curvature: Vector) -> Vector:
         """Return the symmetric sum of curvature_i (x_i, 1)(x_i, 1)ᵀ."""
         size = self.features + 1
