@@ -131,11 +131,12 @@ def test_scaled_intercept_is_that_of_scikit_learn(loss, scaling):
     np.testing.assert_allclose(ours.intercept_, their.intercept_, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*penalty:FutureWarning")  # it had to be named before 1.8
 def test_elastic_net_is_that_of_scikit_learn():
     X, y = classes(150, 8)
     ours = LogisticRegression(penalty="elasticnet", l1_ratio=0.4, C=0.1, gap_tol=1e-10).fit(X, y)
     their = linear_model.LogisticRegression(
-        l1_ratio=0.4, C=0.1, solver="saga", tol=1e-9, max_iter=20000
+        penalty="elasticnet", l1_ratio=0.4, C=0.1, solver="saga", tol=1e-9, max_iter=20000
     ).fit(X, y)
     np.testing.assert_allclose(ours.coef_, their.coef_, atol=1e-4)
 

@@ -66,7 +66,7 @@ def test_descent_gives_up_in_time_and_another_solver_finishes():
 
 def test_sums_over_many_features_do_not_depend_on_threads():
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 20000), density=0.01, rng=rng, format="csr")
+    X = sp.random_array((300, 20000), density=0.01, random_state=rng, format="csr")
     u = rng.normal(size=300) * (rng.random(300) < 0.7)
     one = LinearRows(X, 1).transposed(u)
     np.testing.assert_allclose(one, X.T @ u, atol=1e-13)
