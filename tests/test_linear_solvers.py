@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.preprocessing import scale
 
-from widemargin import LinearSVC, _core
+from widemargin import LinearOneClassSVM, LinearSVC, _core
 from widemargin.backends.cpu.linear_conjugate import TrustRegion
 from widemargin.backends.cpu.linear_data import CpuLinearData
 from widemargin.backends.cpu.linear_machine import CpuLinearMachine, LinearPoint
@@ -272,3 +272,14 @@ def test_violation_of_a_linear_program_falls_with_its_gap(C):
     model = LinearSVC("l1", "hinge", C=C, gap_tol=1e-10).fit(scale(X), y)
     assert model.duality_gap_ <= 1e-10
     assert model.kkt_violation_ <= 1e-3
+
+
+@pytest.mark.parametrize("rows", [500, 20000])  # the latter begins on parts of the rows
+@pytest.mark.parametrize("shift", [0.0, 0.02])
+def test_one_class_around_the_origin_has_an_optimum_of_zero_and_is_done(rows, shift):
+    X = scale(np.random.default_rng(0).normal(size=(rows, 8))) + shift
+    model = LinearOneClassSVM(nu=0.3).fit(X)
+    assert model.duality_gap_ == 0
+    assert model.n_iter_ < 60  # not all stages to their ends
+    typical = 0.3 * rows * np.linalg.norm(X, axis=1).mean()
+    assert np.linalg.norm(model.coef_) < 1e-6 * typical

@@ -93,6 +93,8 @@ class Certificate:
         The multiplier of each group's sum: the bias, or what the estimator makes of it.
     multiplier_range : tuple of pairs
         Where each optimal multiplier must lie, given the gap.
+    noise : float
+        So small a gap is rounding, the optimum being zero or nearly so, and counts as none.
     """
 
     primal: float
@@ -100,6 +102,7 @@ class Certificate:
     violation: float
     multipliers: tuple[float, ...]
     multiplier_range: tuple[tuple[float, float], ...]
+    noise: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -110,7 +113,7 @@ class Certificate:
     def relative_gap(self) -> float:
         """The gap as a share of the larger objective."""
         scale = max(abs(self.primal), abs(self.dual))
-        return self.gap / scale if scale > 0 else 0.0
+        return self.gap / scale if scale > 0 and self.gap > self.noise else 0.0
 
 
 @dataclass(frozen=True)

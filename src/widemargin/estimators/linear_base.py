@@ -190,7 +190,9 @@ class LinearEstimator(BaseEstimator):
         self.solutions_ = list(solutions)
         primal = sum(s.certificate.primal for s in solutions)
         dual = sum(s.certificate.dual for s in solutions)
-        whole = Certificate(primal, dual, max(s.certificate.violation for s in solutions), (), ())
+        violation = max(s.certificate.violation for s in solutions)
+        noise = sum(s.certificate.noise for s in solutions)
+        whole = Certificate(primal, dual, violation, (), (), noise)
         self.primal_objective_ = primal
         self.dual_objective_ = dual
         self.duality_gap_ = whole.relative_gap

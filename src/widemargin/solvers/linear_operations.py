@@ -24,6 +24,8 @@ class LinearMeasure:
         Largest violation of the optimality conditions.
     curved : int
         Rows on the rounded kinks: those with a second derivative.
+    noise : float
+        So small a gap is rounding, the optimum being zero or nearly so, and counts as none.
     """
 
     primal: float
@@ -32,6 +34,7 @@ class LinearMeasure:
     rounding: float
     violation: float
     curved: int
+    noise: float = 0.0
 
     @property
     def unsolved(self) -> float:
@@ -42,7 +45,7 @@ class LinearMeasure:
     def relative_gap(self) -> float:
         """The gap as a share of the larger objective."""
         scale = max(abs(self.primal), abs(self.dual))
-        return self.gap / scale if scale > 0 else 0.0
+        return self.gap / scale if scale > 0 and self.gap > self.noise else 0.0
 
 
 class NewtonOperations(Protocol):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem import LinearProblem
 from ...solution import Certificate
-from .linear_machine import LinearPoint, balancing_shift, dual_bound
+from .linear_machine import LinearPoint, balancing_shift, dual_bound, noise
 from .linear_rows import LinearRows
 
 __all__ = ["balanced", "certify_linear", "evaluate"]
@@ -92,6 +92,7 @@ def certify_linear(
         violation=at.violation,
         multipliers=(bias,),
         multiplier_range=(span,),
+        noise=noise(data, problem),
     )
     return at.point, certificate
 

@@ -15,7 +15,7 @@ from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
 from .linear_boxes import Boxes, BoxMove, LogisticBoxes, OpenBoxes
 from .linear_certificate import evaluate
-from .linear_machine import LinearPoint
+from .linear_machine import LinearPoint, noise
 from .linear_rows import LinearRows
 from .linear_systems import FEW_FEATURES, FEW_ROWS, by_rows, hessian_of, solve_positive
 
@@ -66,6 +66,7 @@ class CpuLinearInterior:
         self.norms = np.sqrt(self._squares())
         self.hessian: Vector | None = None
         self.point, self.least_gap = start, np.inf
+        self.noise = noise(data, problem)
 
     def _squares(self) -> Vector:
         squares = self.data.weighted_squares(np.ones(self.rows))
@@ -113,7 +114,7 @@ class CpuLinearInterior:
         gap = at.primal - at.dual
         if gap < self.least_gap:
             self.point, self.least_gap = point, gap
-        return LinearMeasure(at.primal, at.dual, gap, 0.0, at.violation, self.used.size)
+        return LinearMeasure(at.primal, at.dual, gap, 0.0, at.violation, self.used.size, self.noise)
 
     def polish(self) -> LinearMeasure:
         """Move the dual variables inside their bounds until the kept point is stationary.

@@ -13,7 +13,7 @@ from .linear_conjugate import TrustRegion
 from .linear_rows import LinearRows
 from .linear_systems import direction, penalised_direction
 
-__all__ = ["CpuLinearMachine", "LinearPoint", "balancing_shift", "dual_bound", "magnitude"]
+__all__ = ["CpuLinearMachine", "LinearPoint", "balancing_shift", "dual_bound", "magnitude", "noise"]
 
 Vector = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ ACCURACY = 0.05  # share of the gradient that an inexact Newton step may leave
 LINE_SEARCH = 0.1  # share of the slope that may be left at the end of a line search
 LINE_STEPS = 40
 BALANCE_STEPS = 80
-ROUNDING = 1e-15
+ROUNDING, ROUNDING_OF_SUMS = 1e-15, 1e-12
 BALANCED = 1e-11
 KNOWN_WIDTH, LEAST_WIDTH = 0.1, 1e-9  # first widths from a known point, in units of the scale
 LEAST_TELLING, TELLING = 1000, 10  # rows, and rows for each feature
@@ -66,7 +66,10 @@ class CpuLinearMachine:
         self.free_bias = problem.bias and self.l1[-1] == 0 and self.l2[-1] == 0
         self.x = np.zeros(self.l1.size) if start is None else start.x.copy()
         shares = None if start is None else start.shares
+        if shares is None and problem.tilt > 0:  # alike: the optimum, where that is zero
+            shares = np.full(self.rows, problem.tilt / problem.costs.sum())
         self.scale = _scale(data, problem)
+        self.noise = noise(data, problem)
         self.outputs, self.dual = np.zeros(self.rows), np.zeros(self.rows)
         self.curvature, self.moves = np.zeros(self.rows), np.zeros(self.rows)
         self.gradient = np.zeros(self.l1.size)  # Xᵀu, with the sum of u less the tilt last
@@ -131,6 +134,7 @@ class CpuLinearMachine:
             rounding=rounding,
             violation=max(self._unstationary(), self.width if curved else 0.0),
             curved=curved,
+            noise=self.noise,
         )
 
     def _unstationary(self) -> float:
@@ -300,6 +304,14 @@ def magnitude(data: LinearRows, problem: LinearProblem) -> float:
     """Return the size of the sums that an objective of zero would be the difference of."""
     weight = problem.tilt if problem.tilt > 0 else float(problem.costs.sum())
     return weight * _scale(data, problem)
+
+
+def noise(data: LinearRows, problem: LinearProblem) -> float:
+    """Return a gap that is no more than rounding.
+
+    Only where the optimum can be zero: one class whose rows surround the origin.
+    """
+    return ROUNDING_OF_SUMS * magnitude(data, problem) if problem.tilt > 0 else 0.0
 
 
 def _scale(data: LinearRows, problem: LinearProblem) -> float:
