@@ -1,5 +1,6 @@
 """Separability is decided with a proof, and the hard margin is exact or refused with one."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from widemargin import SVC, LinearSVC, linear_separability, margins
+from widemargin import (
+    SVC,
+    LinearSVC,
+    NotSeparableError,
+    kkt_report,
+    linear_separability,
+    load,
+    margins,
+    save,
+    to_sklearn,
+)
 from widemargin.estimators import separability
+from widemargin.kernels import Polynomial
 
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
 
@@ -124,15 +136,17 @@ def test_support_vectors_alone_give_the_same_machine() -> None:
 
 
 def test_overlap_is_refused_with_rows_whose_means_coincide() -> None:
-    with pytest.raises(ValueError, match="cannot be separated") as caught:
-        SVC(C=np.inf, kernel="linear").fit(XOR, [0, 0, 1, 1])
+    with pytest.raises(NotSeparableError, match="cannot be separated") as caught:
+        SVC(C=np.inf, kernel="linear", solver="smo").fit(XOR, [0, 0, 1, 1])
     for part in ("0.5 of row 0", "0.5 of row 1", "0.5 of row 2", "0.5 of row 3", "class 0"):
         assert part in str(caught.value)
+    with pytest.raises(NotSeparableError, match=r"rows 0 \(0.5\), 1 \(0.5\)") as caught:
+        SVC(C=np.inf, kernel="linear").fit(XOR, [0, 0, 1, 1])
+    again = pickle.loads(pickle.dumps(caught.value))
+    np.testing.assert_array_equal(again.rows, range(4))
+    np.testing.assert_array_equal(again.weights, 0.5)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
-    for kind in ("ovo", "ovr"):
-        with pytest.raises(ValueError, match="cannot be separated"):
-            SVC(C=np.inf, kernel="linear", multi_class=kind).fit(X, y)
     with pytest.raises(ValueError, match="needs a finite C"):
         SVC(C=np.inf, multi_class="joint").fit(X, y)
 
@@ -144,6 +158,113 @@ def test_any_distinct_rows_are_separable_in_a_feature_space() -> None:
     model = SVC(C=np.inf, gamma=5.0).fit(X, y)
     assert model.score(X, y) == 1.0
     assert (np.where(y == 1, 1, -1) * model.decision_function(X)).min() > 0.99
+
+
+@pytest.mark.parametrize("kind", ["ovo", "ovr"])
+@pytest.mark.parametrize("make", [SVC, LinearSVC])
+def test_the_error_carries_a_point_of_both_hulls(make: type, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    model = make(C=np.inf, multi_class=kind)
+    with pytest.raises(NotSeparableError) as caught:
+        (model.set_params(kernel="linear") if make is SVC else model).fit(X, y)
+    rows, weights = caught.value.rows, caught.value.weights
+    assert (weights > 0).all()
+    labels = np.unique(y[rows])
+    assert kind == "ovr" or len(labels) == 2
+    alone = [label for label in labels if np.isclose(weights[y[rows] == label].sum(), 1.0)]
+    first = y[rows] == alone[0]
+    assert weights[~first].sum() == pytest.approx(1.0)
+    means = [weights[side] @ X[rows[side]] for side in (first, ~first)]
+    np.testing.assert_allclose(means[0], means[1], atol=1e-12)
+
+
+UNEVEN = 10.0 ** np.linspace(-6, 6, 7)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("scale", "offset"),
+    [(np.ones(7), 0.0), (np.ones(7), 1e6), (UNEVEN, 0.0), (UNEVEN, 1e6), (UNEVEN[::-1], -3e5)],
+)
+def test_the_hard_margin_is_exact_at_any_scale_and_place(storage, scale, offset) -> None:
+    X, y = spread_rows(0, 300, scale, 0.3)
+    if storage is not np.asarray and offset:
+        return  # such rows are not sparse, and only dense ones can be moved
+    X = X + offset
+    model = SVC(kernel="linear", C=np.inf).fit(storage(X), y)
+    assert model.status_.converged
+    assert model.duality_gap_ < 1e-6
+    exact = X.astype(np.longdouble) - X[0]  # subtraction of near numbers rounds nothing
+    w = np.asarray(sparse.csr_array(model.coef_).toarray()[0], dtype=np.longdouble)
+    f = exact @ w
+    width = (f[y > 0].min() - f[y < 0].max()) / np.sqrt(w @ w)
+    assert width == pytest.approx(model.margin_width_, rel=1e-6)
+    # Points of the hulls that are hardly further apart prove that there is no wider street.
+    dual = np.asarray(sparse.csr_array(model.dual_coef_).toarray()[0])
+    signs = y[model.support_]
+    assert (dual * signs > 0).all()
+    halves = [dual[signs == s] / dual[signs == s].sum() for s in (1, -1)]
+    points = [h @ exact[model.support_[signs == s]] for h, s in zip(halves, (1, -1), strict=True)]
+    apart = np.sqrt(((points[0] - points[1]) ** 2).sum())
+    assert width <= apart <= width * (1 + 1e-6)
+    least = 1 - 1e-6 if offset == 0 or scale[0] == 1 else 0.99  # w.x alone has 13 digits
+    assert (y * model.decision_function(storage(X))).min() > least
+
+
+def test_weights_beyond_the_digits_of_coefficients_are_kept_and_not_written_wrongly(tmp_path):
+    X, y = spread_rows(0, 300, UNEVEN, 0.3)
+    model = SVC(kernel="linear", C=np.inf).fit(X, y)
+    wanted = model.decision_function(X)
+    save(model, tmp_path / "model.wm")
+    for again in (load(tmp_path / "model.wm"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.decision_function(X), wanted)
+    for refuse in (to_sklearn, lambda m: save(m, tmp_path / "m", format="libsvm")):
+        with pytest.raises(ValueError, match="do not carry the weights of this hard margin"):
+            refuse(model)
+    even = SVC(kernel="linear", C=np.inf).fit(X / UNEVEN, y)
+    np.testing.assert_allclose(
+        to_sklearn(even).decision_function(X / UNEVEN), even.decision_function(X / UNEVEN)
+    )
+    assert kkt_report(even).optimal
+
+
+@pytest.mark.parametrize("kind", ["ovo", "ovr"])
+def test_many_classes_have_the_same_hard_margins_by_weights_and_by_kernel(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(20, 4)) + 6 * np.eye(4)[k] for k in range(3)])
+    y = np.repeat(["a", "b", "c"], 20)
+    found = [
+        SVC(kernel="linear", C=np.inf, multi_class=kind, tol=1e-8, solver=solver).fit(X, y)
+        for solver in ("auto", "smo")
+    ]
+    for name in ("coef_", "intercept_", "margin_width_"):
+        values = [getattr(model, name) for model in found]
+        np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(*[m.decision_function(X) for m in found], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e3])
+def test_a_margin_of_kernel_values_of_any_size_is_certified(size: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = np.where(X @ [1, 2, -1] + 0.3 * X[:, 0] ** 2 > 0.2, 1, -1)
+    model = SVC(C=np.inf, kernel=Polynomial(degree=3, gamma=1.0, coef0=size**2)).fit(X * size, y)
+    assert model.status_.converged
+    assert model.duality_gap_ < 1e-5
+    assert (y * model.decision_function(X * size)).min() > 0.999
+
+
+def test_rounded_kernel_values_are_certified_or_refused() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 3)), rng.integers(0, 2, 150)
+    with pytest.raises(NotSeparableError, match="by these kernel values: in feature space"):
+        SVC(C=np.inf, gamma=1e-9).fit(X, y)
+    twice = np.vstack([X, X + 1e-9 * rng.normal(size=X.shape)])
+    with pytest.raises(NotSeparableError, match="by these kernel values: in feature space"):
+        SVC(C=np.inf, gamma=1.0).fit(twice, np.append(y, 1 - y))
+    with pytest.raises(ValueError, match="the kernel is not positive semidefinite"):
+        SVC(C=np.inf, kernel="sigmoid", gamma=0.5, coef0=0.1).fit(X, y)
 
 
 # --- the hard margin of linear machines ----------------------------------------------------------

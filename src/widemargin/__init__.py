@@ -41,6 +41,7 @@ from .io import (
     load_table,
     save,
 )
+from .reductions.machines import NotSeparableError
 from .selection import svm_path
 from .solution import Status
 
@@ -56,6 +57,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "NearestMeans",
+    "NotSeparableError",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from .losses import Hinge, Insensitive, Loss, OneClass
 
 __all__ = [
+    "LEAST_WAY",
     "LinearProblem",
     "Problem",
     "c_svc",
     "epsilon_svr",
+    "hulls",
     "nu_svc",
     "nu_svr",
     "one_class",
@@ -36,6 +38,7 @@ __all__ = [
 Vector = NDArray[np.float64]
 
 LEAST_RHO = 1e-6
+LEAST_WAY = 1e-12  # rho of hulls that are apart, as a share of the largest k(x, x)
 ROUNDING = 1e-14
 ALMOST = 1e-6  # below the largest nu that is feasible, so that the bias is still determined
 
@@ -56,8 +59,9 @@ class Problem:
         Variables for each row: 1, or 2 for regression.
     groups : int
         Number of groups, 1 or 2.
-    divided_by_rho : bool
-        Whether the decision function is divided by half the distance of the two multipliers.
+    rho_range : tuple of float or None
+        If the decision function is divided by rho, half the distance of the two multipliers: how
+        small and how large a rho violations are divided by.
     loss : Loss or None
         The loss of each row if the problem is the dual of ½||w||² + sum of losses + tilt b.
     """
@@ -69,7 +73,7 @@ class Problem:
     start: Vector
     sides: int = 1
     groups: int = 1
-    divided_by_rho: bool = False
+    rho_range: tuple[float, float] | None = None
     loss: Loss | None = None
 
     def scale(self, multipliers: Sequence[float]) -> float:
@@ -78,9 +82,10 @@ class Problem:
         The machine of nu-SVC is divided by rho in the end; without doing the same to violations a
         tolerance of 1e-3 may be larger than all decision values together.
         """
-        if not self.divided_by_rho:
+        if self.rho_range is None:
             return 1.0
-        return min(1.0, max(LEAST_RHO, 0.5 * (multipliers[1] - multipliers[0])))
+        least, largest = self.rho_range
+        return min(largest, max(least, 0.5 * (multipliers[1] - multipliers[0])))
 
     @property
     def rows(self) -> int:
@@ -171,8 +176,24 @@ def nu_svc(signs: Vector, weights: Vector, nu: float) -> Problem:
         group=(signs < 0).astype(np.int8),
         start=start,
         groups=2,
-        divided_by_rho=True,
+        rho_range=(LEAST_RHO, 1.0),
     )
+
+
+def hulls(signs: Vector, largest: float) -> Problem:
+    """State the hard margin: the shortest way between the hulls of two classes.
+
+    The variables are convex weights of each class, whose bounds of two bind nowhere.
+
+    Parameters
+    ----------
+    signs : array of ±1
+        Classes.
+    largest : float
+        Largest k(x, x), in units of which a margin may be small.
+    """
+    problem = nu_svc(signs, np.full(signs.size, 2.0), 1.0 / signs.size)
+    return replace(problem, rho_range=(LEAST_WAY * largest, np.inf))
 
 
 def epsilon_svr(targets: Vector, costs: Vector, epsilon: float) -> Problem:

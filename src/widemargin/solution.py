@@ -133,6 +133,8 @@ class Solution:
         The kernel was found not to be positive semidefinite: the point satisfies the optimality
         conditions, but the gap bounds nothing.
     history : tuple of Progress
+    plane : tuple of array and float, or None
+        (w, b) of the features, where it was found beside x rather than as X'x.
     """
 
     x: NDArray[np.float64]
@@ -142,6 +144,7 @@ class Solution:
     iterations: int
     indefinite: bool = False
     history: tuple[Progress, ...] = field(default=(), repr=False)
+    plane: tuple[NDArray[np.float64], float] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

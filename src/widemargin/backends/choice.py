@@ -100,9 +100,12 @@ def open_expansion(
     group_starts: NDArray[np.int64],
     n_jobs: Any,
     memory_limit: Any,
+    linear: NDArray[np.float64] | None = None,
 ) -> Expansion:
     """Open what predicts; a model that a GPU has trained works without one too."""
     threads = thread_count(n_jobs)
+    if linear is not None:
+        return Expansion(vectors, kernel, weights, group_starts, threads, linear=linear)
     if backend == "cuda" and gpu_is_usable():
         budget = None if memory_limit is None else memory_budget(memory_limit)
         return GpuExpansion(vectors, kernel, weights, group_starts, threads, budget)

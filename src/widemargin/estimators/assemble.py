@@ -4,6 +4,7 @@ Models that come from files or from other libraries are made here. Every size is
 set of parts, whoever made it, leads to a machine that reads beyond its arrays.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,13 @@ __all__ = [
     "check_vectors",
     "count_classes",
     "require",
+    "require_carried",
 ]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
+
+LOST = 1e-3  # difference of decisions of which a model file is not worth writing
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ def _give_support(estimator: Any, parts: Parts, dual_coef: Vector, group_starts:
     width = () if parts.n_features is None else (parts.n_features,)
     estimator.shape_fit_ = (parts.n_rows, *width)
     estimator._dense_dual_coef = dual_coef
+    estimator._plane = None
     estimator._group_starts = group_starts
     estimator._open_expansion()
 
@@ -210,6 +215,43 @@ def check_machine(estimator: Any) -> None:
     )
     _check_parts(parts, parts.dual_coef, parts.intercept, classifier)
     require(np.array_equal(estimator._group_starts, _group_starts(parts, classifier)), "groups")
+    plane = getattr(estimator, "_plane", None)
+    if plane is not None:
+        groups, outputs = estimator._group_starts.size - 1, parts.dual_coef.shape[0]
+        require(
+            parts.n_features is not None
+            and plane.dtype == np.float64
+            and plane.shape == (groups, outputs, parts.n_features)
+            and bool(np.isfinite(plane).all()),
+            "weights of the features",
+        )
+
+
+def require_carried(estimator: Any) -> None:
+    """Require that coefficients of support vectors are enough to make the machine anew.
+
+    A hard margin of columns of very different sizes has weights that float64 coefficients lose.
+
+    Raises
+    ------
+    ValueError
+        If the decisions about the support vectors would be others.
+    """
+    if getattr(estimator, "_plane", None) is None:
+        return
+    made = copy(estimator)
+    made._plane = None
+    made._open_expansion()
+    if made._expansion.linear is None:  # too many features to add up
+        return
+    lost = (made._primal_coef() - estimator._primal_coef()).T
+    differs = float(np.abs(estimator.support_vectors_ @ lost).max(initial=0.0))
+    if differs > LOST:
+        raise ValueError(
+            "the support vectors and their coefficients, rounded to float64, do not carry the "
+            f"weights of this hard margin: decisions would differ by {differs:.2g}; "
+            "save(estimator, path) keeps it, or scale the columns of X and fit again"
+        )
 
 
 def _group_starts(parts: Parts, classifier: bool) -> Ids:

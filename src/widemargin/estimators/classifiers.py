@@ -1,5 +1,7 @@
 """SVC and NuSVC."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import isinf
 from numbers import Real
 from typing import Any
@@ -7,16 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import Problem, c_svc, nu_svc
+from ..backends.cpu import thread_count
+from ..kernels import Linear
+from ..problem import Problem, c_svc, hulls, nu_svc
+from ..reductions.jobs import Job
 from ..reductions.machines import Machine, read_machine, read_nu_svc, require_separated
-from ..solution import Solution
+from ..solution import Solution, Status
+from .hard_kernel import solve_hard
+from .kernel_base import FitData
 from .kernel_classifier import KernelClassifier
+from .progress import ProgressLine
 from .validation import check_number
 
 __all__ = ["SVC", "NuSVC"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
+
+GAP_OF_VIOLATION = 4.0
 
 
 class SVC(KernelClassifier):
@@ -30,8 +40,9 @@ class SVC(KernelClassifier):
     ----------
     C : float, default=1.0
         Cost of a margin error. ``float("inf")`` allows none, the hard margin: where a class cannot
-        be separated from another, the error names rows whose weighted means coincide. Objectives
-        and gap are then those of the equivalent problem of the shortest way between the hulls.
+        be separated from another, a `NotSeparableError` has the rows and weights whose means
+        coincide. Objectives and gap are then those of the equivalent problem of the shortest way
+        between the hulls.
     kernel : str, Kernel or callable, default='rbf'
         'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'chi2', 'intersection', 'cosine';
         'precomputed' if X is a kernel matrix; a kernel object or a sum or product of some
@@ -78,8 +89,9 @@ class SVC(KernelClassifier):
     solver : {'auto', 'smo', 'newton'}, default='auto'
         'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
         steps; 'smo' is the same; 'newton' takes Newton steps on every block. With a linear kernel,
-        more than 256 rows and at most half as many entries in a row, 'auto' without a `max_iter`
-        takes the solvers of `LinearSVC`, which are faster; attributes and certificate are the same.
+        more than 256 rows and at most half as many entries in a row, or a hard margin, 'auto'
+        without a `max_iter` takes the solvers of `LinearSVC`, which are faster and, for the hard
+        margin, exact whatever the scale of the columns; attributes and certificate are the same.
     gram_columns : {'train', 'support'}, default='train'
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
@@ -176,10 +188,37 @@ class SVC(KernelClassifier):
         return isinstance(self.C, Real) and float(self.C) > 0 and isinf(self.C)
 
     def _problem(self, signs: Vector, weights: Vector) -> Problem:
-        if self._is_hard():  # the shortest way from hull to hull
-            # Convex weights of each class: their bounds of two bind nowhere.
-            return nu_svc(signs, np.full(signs.size, 2.0), 1.0 / signs.size)
+        if self._is_hard():
+            return hulls(signs, self._largest)
         return c_svc(signs, float(self.C) * weights)
+
+    def _fit_pairs(self, data: FitData, labels: Ids, costs: Vector) -> None:
+        self._largest = float(np.max(data.rows.diagonal))
+        super()._fit_pairs(data, labels, costs)
+        del self._largest
+
+    def _solve(self, data: FitData, jobs: Sequence[Job]) -> list[Solution]:
+        linear = type(data.kernel) is Linear and self.solver == "auto" and self.max_iter < 0
+        if not self._is_hard():
+            return super()._solve(data, jobs)
+        if not linear:
+            return [self._doubted(solution) for solution in super()._solve(data, jobs)]
+        line = ProgressLine(self.tol) if self.verbose else None
+        try:
+            return solve_hard(data.X, jobs, self._schedule(data, line), thread_count(self.n_jobs))
+        finally:
+            if line is not None:
+                line.close()
+
+    def _doubted(self, solution: Solution) -> Solution:
+        """Return a hard margin, not converged if rounding hides a gap that violations cannot make.
+
+        In units of rho, as violations are, the gap is at most their double and rho² the objective.
+        """
+        doubtful = solution.certificate.relative_gap > GAP_OF_VIOLATION * self.tol
+        if solution.status is Status.CONVERGED and doubtful:
+            return replace(solution, status=Status.STALLED)
+        return solution
 
     def _read(
         self, problem: Problem, solution: Solution, rows: Ids, classes: tuple[int, int]

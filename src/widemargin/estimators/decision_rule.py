@@ -155,6 +155,10 @@ def _kernel_rule(estimator: Any) -> DecisionRule:
         head = "inside"
     ball = isinstance(estimator, SVDD)
     given = estimator.kernel_ is None
+    if getattr(estimator, "_plane", None) is not None:
+        product = np.ascontiguousarray(estimator._primal_coef().T)
+        features = estimator.n_features_in_
+        return DecisionRule(head, product, estimator.intercept_, features, labels=labels)
     return _without_linear_kernel(
         DecisionRule(
             head=head,

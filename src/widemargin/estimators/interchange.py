@@ -8,7 +8,7 @@ from sklearn import svm
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels import RBF, Kernel, Linear, Polynomial, Sigmoid, from_name
-from .assemble import Parts, assemble, assemble_linear
+from .assemble import Parts, assemble, assemble_linear, require_carried
 from .classifiers import SVC, NuSVC
 from .detectors import OneClassSVM
 from .linear_regressors import LinearSVR
@@ -184,6 +184,7 @@ def _fill_machine(theirs: Any, ours: Any) -> None:
         raise ValueError(
             f"scikit-learn has only one-vs-one machines, found multi_class={ours.multi_class!r}"
         )
+    require_carried(ours)
     kernel: Kernel | None = ours.kernel_
     names = {Linear: "linear", Polynomial: "poly", RBF: "rbf", Sigmoid: "sigmoid"}
     if kernel is not None and type(kernel) not in names:

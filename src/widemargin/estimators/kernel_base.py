@@ -46,7 +46,7 @@ __all__ = ["FitData", "KernelEstimator"]
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-FITTED = ("_dense_dual_coef", "_expansion", "_group_starts", "_trained_by")  # private attributes
+FITTED = ("_dense_dual_coef", "_expansion", "_group_starts", "_plane", "_trained_by")  # private
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class KernelEstimator(CostMixin, BaseEstimator):
         vectors = None if self.kernel_ is None else self.support_vectors_
         self._expansion = open_expansion(
             getattr(self, "backend_", "cpu"), vectors, self.kernel_, self._dense_dual_coef,
-            self._group_starts, self.n_jobs, self.memory_limit,
+            self._group_starts, self.n_jobs, self.memory_limit, getattr(self, "_plane", None),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:

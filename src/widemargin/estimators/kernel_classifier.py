@@ -136,6 +136,7 @@ class KernelClassifier(
         self.machines_ = machines
         self._keep_certificate(solutions)
         self._trained_by = "ovr" if pairs[0][1] < 0 else "ovo"
+        self._plane = self._weights_of(machines)
         if self._trained_by == "ovo":
             self._keep_ovo(data, labels, machines)
         else:
@@ -172,6 +173,22 @@ class KernelClassifier(
         self.intercept_ = intercept
         self.n_iter_ = np.array(steps, dtype=np.int32)
         self._keep_support(data, support, dual_coef, starts)
+
+    def _weights_of(self, machines: Sequence[Machine]) -> Vector | None:
+        """Return, if machines were found in weights, these in the layout of `Expansion.linear`."""
+        planes = [machine.weights for machine in machines if machine.weights is not None]
+        if not planes:
+            return None
+        k, width = len(self.classes_), planes[0].size
+        if self._trained_by == "ovr":
+            found = np.zeros((1, k, width))
+            for machine, w in zip(machines, planes, strict=True):
+                found[0, machine.classes[0]] = w
+            return found
+        found = np.zeros((k if k > 2 else 1, k - 1, width))
+        for (_, sign, (a, b)), w in zip(oriented(machines), planes, strict=True):
+            found[a, b - 1] = sign * w if k > 2 else -sign * w
+        return found
 
     def _keep_ovr(self, data: FitData, labels: Ids, machines: Sequence[Machine]) -> None:
         k = len(self.classes_)

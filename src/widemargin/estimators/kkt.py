@@ -44,8 +44,8 @@ class RowConditions:
     at_bound : array of bool
         Whether alpha is C.
     stationarity : float
-        Largest component of w − sum alpha_i y_i phi(x_i): of the weights for linear machines, 0 by
-        construction in feature space.
+        Largest component of w − sum alpha_i y_i phi(x_i) where w is known by itself, as those of
+        linear machines and hard margins of a linear kernel are; 0 by construction otherwise.
     balance : float
         |sum alpha_i y_i|, which a free bias asks to be 0 (a penalised one, to be b).
     primal, dual : float
@@ -203,11 +203,21 @@ def _of_machine(estimator: Any, machine: Machine) -> RowConditions:
         slack=np.maximum(0.0, 1.0 - margin),
         residual=_residual(alpha, machine.bounded, margin),
         at_bound=machine.bounded,
-        stationarity=0.0,
+        stationarity=_distance_from_sum(estimator, machine),
         balance=abs(float(machine.coefficients.sum())),
         primal=solution.certificate.primal,
         dual=solution.certificate.dual,
     )
+
+
+def _distance_from_sum(estimator: Any, machine: Machine) -> float:
+    """Return how far w, if it is known by itself, is from the sum that the coefficients make."""
+    if machine.weights is None:
+        return 0.0
+    coefficients = np.zeros(int(estimator.shape_fit_[0]))
+    coefficients[machine.rows] = machine.coefficients
+    made = estimator.support_vectors_.T @ coefficients[estimator.support_]
+    return float(np.abs(machine.weights - np.asarray(made)).max(initial=0.0))
 
 
 def _of_weights(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list[RowConditions]:
@@ -248,8 +258,8 @@ def _of_linear(
     estimator: Any, solution: LinearSolution, X: Any, rows: Ids, signs: Vector, weights: Vector,
     title: str,
 ) -> RowConditions:  # fmt: skip
-    lam = estimator.lam
-    factor = float(estimator.C) if lam is None else 1.0 / (float(lam) * float(weights.sum()))
+    factor = estimator._factor(float(weights.sum()))
+    hard = estimator.lam is None and np.isinf(float(estimator.C))  # and nothing is at a bound
     share = np.abs(solution.shares)
     pull = factor * weights * solution.shares
     mine = X if rows.size == X.shape[0] else X[rows]
@@ -258,7 +268,7 @@ def _of_linear(
     reach = float(estimator.intercept_scaling) ** 2 if estimator.penalize_intercept else 0.0
     balance = abs(solution.bias - reach * total) if reach else abs(total)
     margin = signs * (np.asarray(mine @ solution.weights, dtype=np.float64) + solution.bias)
-    at_bound = share >= 1.0 - ALMOST
+    at_bound = (share >= 1.0 - ALMOST) & (not hard)
     return RowConditions(
         name=title,
         rows=rows,

@@ -163,7 +163,7 @@ class LinearClassifier(LinearProbabilities):
         signs = np.where(labels[rows] == a, 1.0, -1.0)
         problem = self._problem(self._loss(), signs, weights[rows])
         data = self._data(take_rows(X, rows))
-        return LinearJob(problem, data, self._start(m, k * (k - 1) // 2, rows.size))
+        return LinearJob(problem, data, self._start(m, k * (k - 1) // 2, rows.size), rows)
 
     def _keep_machines(self, solutions: Iterable[LinearSolution], machines: int, rows: int) -> None:
         """Keep machine by machine what prediction and a warm start need.

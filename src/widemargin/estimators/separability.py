@@ -11,7 +11,7 @@ for anew in rational arithmetic. Where floating point leaves both proofs open, a
 not too large, the simplex method in rational arithmetic decides.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +24,7 @@ from sklearn.utils import check_X_y
 from ..backends.cpu import is_sparse
 from .labels import number_labels
 
-__all__ = ["Separability", "linear_separability", "separate"]
+__all__ = ["Separability", "linear_separability", "near_origin", "separate", "widest"]
 
 Vector = NDArray[np.float64]
 Row = list[Fraction]
@@ -117,13 +117,58 @@ def linear_separability(X: Any, y: Any) -> Separability:
 
 def separate(X: Any, signs: Vector) -> Separability:
     """Decide for rows of checked type and classes given as ±1."""
+    X, centre = near_origin(X)
     scale = _column_scale(X)
-    scaled = X @ sp.diags_array(1.0 / scale) if is_sparse(X) else X / scale
-    w, weights = _linear_program(scaled, signs)
+    w, weights = _linear_program(_scaled(X, scale), signs)
     found = _separating(X, signs, w / scale) or _meeting(X, signs, weights)
     if found is None and X.shape[0] * (X.shape[1] + 2) <= MOST_ENTRIES:
         found = _rational_simplex(_dense(X), signs)
-    return found or Separability(False, None, None, None, weights, exact=False)
+    if found is None:
+        return Separability(False, None, None, None, weights, exact=False)
+    return found if found.coef is None else _moved_back(found, centre)
+
+
+def near_origin(X: Any) -> tuple[Any, Vector]:
+    """Return the rows with columns moved towards zero where that rounds nothing, and the moves.
+
+    Two numbers of one sign have an exact difference if neither is more than twice the other, and a
+    column that is further from zero than that loses the most digits to its distance.
+    """
+    centre = np.zeros(X.shape[1])
+    if is_sparse(X):
+        return X, centre
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    far = (high <= 2.0 * low) | (low >= 2.0 * high)
+    centre[far] = 0.5 * low[far] + 0.5 * high[far]
+    return (X - centre, centre) if far.any() else (X, centre)
+
+
+def widest(X: Any, signs: Vector, found: Separability) -> Separability:
+    """Return a hyperplane of nearly the largest margin, of rows that one was found for.
+
+    The linear program with |w_k| <= 1 for the columns as they are finds the largest margin but for
+    a factor of sqrt(n_features), if the numbers allow; for scaled columns it may be far from it.
+    """
+    X, centre = near_origin(X)
+    scale = _column_scale(X)
+    if scale.min() == scale.max():
+        return found
+    w, _ = _linear_program(_scaled(X, np.full(scale.size, scale.max())), signs)
+    other = _separating(X, signs, w)
+    assert found.margin is not None
+    if other is None or other.margin is None or other.margin <= found.margin:
+        return found
+    return _moved_back(other, centre)
+
+
+def _moved_back(found: Separability, centre: Vector) -> Separability:
+    assert found.coef is not None
+    assert found.intercept is not None
+    return replace(found, intercept=found.intercept - float(found.coef @ centre))
+
+
+def _scaled(X: Any, scale: Vector) -> Any:
+    return X @ sp.diags_array(1.0 / scale) if is_sparse(X) else X / scale
 
 
 def _dense(X: Any) -> Vector:

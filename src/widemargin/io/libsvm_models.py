@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..backends.cpu import is_sparse
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from ..estimators.assemble import Parts, assemble
+from ..estimators.assemble import Parts, assemble, require_carried
 from .atomic import open_target
 from .model_text import (
     KernelFacts,
@@ -252,6 +252,7 @@ def write_libsvm(
         raise ValueError(
             f"LIBSVM has no model like {type(estimator).__name__}; save(estimator, path) keeps it"
         )
+    require_carried(estimator)
     facts = kernel_facts(estimator.kernel_, "LIBSVM")
     classifier = names[0] in ("c_svc", "nu_svc")
     lines = [f"svm_type {names[0]}", *_kernel_lines(facts)]

@@ -23,7 +23,7 @@ from ..estimators import (
     NuSVC,
     NuSVR,
 )
-from ..estimators.assemble import Parts, assemble, assemble_linear
+from ..estimators.assemble import Parts, assemble, assemble_linear, require_carried
 from .atomic import open_target
 from .model_text import (
     KernelFacts,
@@ -211,6 +211,7 @@ def write_svmlight_model(estimator: Any, target: "str | os.PathLike[str] | Any")
             'format="libsvm" or save(estimator, path) keeps it'
         )
     if isinstance(estimator, SVC | NuSVC | SVR | NuSVR):
+        require_carried(estimator)
         facts = kernel_facts(estimator.kernel_, "SVMlight")
         coefficients = estimator._dense_dual_coef[0]
         vectors, documents = estimator.support_vectors_, estimator.shape_fit_[0]

@@ -27,11 +27,12 @@ class SharedData(LinearData, Protocol):
 
 @dataclass(frozen=True)
 class LinearJob:
-    """A problem, the rows it is about, and where to begin."""
+    """A problem, the rows it is about, where to begin, and the numbers of the rows, if not all."""
 
     problem: LinearProblem
     data: SharedData
     start: Any = None
+    numbers: Any = None
 
 
 def run_linear_jobs(

@@ -10,18 +10,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import Problem
-from ..solution import JointSolution, Solution
+from ..problem import LEAST_WAY, Problem
+from ..solution import JointSolution, Solution, Status
 
-__all__ = ["Machine", "read_machine", "read_nu_svc", "require_separated"]
+__all__ = ["Machine", "NotSeparableError", "read_machine", "read_nu_svc", "require_separated"]
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 SHOWN = 6  # rows of each class that an error names
-ROUNDING = 1e-10  # of an output, relative
+MEETING = 10.0  # times the smallest rho: squared distance of hulls of which one cannot tell more
+EPS = 1e-15  # rounding of a squared distance, in units of the largest k(x, x)
 LAST_DIGIT = 1e-15  # share of the multipliers below which their difference is none
+LEAST_SQUARE = 1e-300
 NEARLY_ALL = 1 - 1e-5  # of what the lighter class can carry: nu has been lowered
+
+
+class NotSeparableError(ValueError):
+    """No margin errors were allowed, but the classes cannot be separated; it carries the proof.
+
+    Parameters
+    ----------
+    sentence : str
+        What the user reads.
+    rows, weights : array
+        Numbers of training rows of both classes, and convex weights of each class with which the
+        two have the same mean in feature space. That point lies in the hulls of both.
+    """
+
+    def __init__(self, sentence: str, rows: object = (), weights: object = ()) -> None:
+        super().__init__(sentence)
+        self.rows, self.weights = np.asarray(rows, dtype=np.int64), np.asarray(weights, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,8 @@ class Machine:
         Support vectors whose variable is at its bound.
     solution : Solution
         Objectives, gap, status and history.
+    weights : array or None
+        w, where the coefficients in float64 may not carry it.
     """
 
     classes: tuple[int, ...]
@@ -60,6 +81,7 @@ class Machine:
     slacks: Vector
     bounded: NDArray[np.bool_]
     solution: Solution | JointSolution
+    weights: Vector | None = None
 
     @property
     def support(self) -> Ids:
@@ -97,6 +119,11 @@ def read_nu_svc(
     """
     first, second = solution.certificate.multipliers
     (low1, high1), (low2, high2) = solution.certificate.multiplier_range
+    if solution.plane is not None:  # the way between hulls is 2 w / ||w||²
+        w, bias = solution.plane
+        bound = max(first - low1, high1 - first, second - low2, high2 - second)
+        scale = 2.0 / max(float(w @ w), LEAST_SQUARE)
+        return _machine(problem, solution, rows, classes, bias, bound / scale, scale)
     rho = 0.5 * (second - first)
     rounding = LAST_DIGIT * max(abs(first), abs(second))
     scale = rho if rho > rounding and rho**2 > 0 else 1.0
@@ -113,16 +140,29 @@ def require_separated(
     """Require that the hulls of two classes, whose shortest connection was sought, do not meet.
 
     Where the connection found has one class on each side, it separates them. The variables are
-    convex weights of the rows of each class; where the gap leaves it open whether the weighted
-    means differ at all, they are the proof that no hyperplane separates the classes.
+    convex weights of the rows of each class; where the weighted means are as near as rounding lets
+    one see, they are the proof that no hyperplane separates the classes. Where rounding has left
+    both open, that is an error too: a machine with mistakes is not what was asked for.
     """
-    (_, first), (second, _) = solution.certificate.multiplier_range
-    if second > first or not solution.status.converged:
-        return
     outputs, positive = solution.outputs, problem.upper > 0
-    rounding = ROUNDING * float(np.abs(outputs).max(initial=0.0))
-    if float(outputs[positive].min()) - float(outputs[~positive].max()) > rounding:
+    low, high = float(outputs[positive].min()), float(outputs[~positive].max())
+    unfinished = not (solution.status.converged or solution.status is Status.STALLED)
+    apart = low > high if solution.plane is None else solution.certificate.primal < 0
+    if apart or unfinished:
         return
+    assert problem.rho_range is not None
+    squared, largest = float(solution.x @ outputs), problem.rho_range[0] / LEAST_WAY
+    if solution.indefinite or squared > MEETING * LEAST_WAY * largest:
+        reason = (
+            "the kernel is not positive semidefinite, so that hulls have no shortest distance"
+            if solution.indefinite
+            else "the kernel values are rounded too much to find a margin or prove that none is"
+        )
+        raise ValueError(
+            f"C=inf allows no margin errors, but for class {names[0]!s} against {names[1]!s} "
+            f"{reason} (relative gap {solution.certificate.relative_gap:.2g}); scale the columns "
+            "of X, choose another kernel or give a finite C"
+        )
     means = []
     for name, share in zip(names, (solution.x, -solution.x), strict=True):
         used = np.argsort(-share, kind="stable")[:SHOWN]
@@ -130,9 +170,14 @@ def require_separated(
         listed = ", ".join(f"{share[i]:.3g} of row {rows[i]}" for i in used)
         more = ", ..." if np.count_nonzero(share > 0) > SHOWN else ""
         means.append(f"{listed}{more} (class {name!s})")
-    raise ValueError(
-        "C=inf allows no margin errors, but the classes cannot be separated: in feature space the "
-        f"mean of {means[0]} is also the mean of {means[1]}; give a finite C or another kernel"
+    used = np.flatnonzero(solution.x)
+    raise NotSeparableError(
+        "C=inf allows no margin errors, but the classes cannot be separated by these kernel "
+        f"values: in feature space the mean of {means[0]} is also the mean of {means[1]}, but for "
+        f"{max(squared / largest, EPS) ** 0.5:.1e} of the longest row; give a finite C or another "
+        "kernel",
+        rows[used],
+        np.abs(solution.x[used]),
     )
 
 
@@ -158,6 +203,10 @@ def _machine(
     at_bound = ((x <= problem.lower) & (problem.lower < 0)) | (
         (x >= problem.upper) & (problem.upper > 0)
     )
+    if solution.plane is None:
+        squared = max(0.0, float((coefficients * solution.outputs).sum())) / scale**2
+    else:
+        squared = float(solution.plane[0] @ solution.plane[0])
     bounded = np.asarray(at_bound.reshape(problem.sides, -1).any(axis=0))
     return Machine(
         classes=classes,
@@ -165,11 +214,12 @@ def _machine(
         coefficients=coefficients / scale,
         bias=bias,
         bias_bound=bound,
-        squared_norm=max(0.0, float((coefficients * solution.outputs).sum())) / scale**2,
+        squared_norm=squared,
         weight_bound=float(np.sqrt(2.0 * solution.certificate.gap)) / scale,
         slacks=_slacks(problem, solution) / scale,
         bounded=bounded,
         solution=solution,
+        weights=None if solution.plane is None else solution.plane[0],
     )
 
 

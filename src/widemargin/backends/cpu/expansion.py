@@ -37,6 +37,8 @@ class Expansion:
         Threads to use.
     pack : bool
         Whether to prepare the vectors for the compiled core.
+    linear : array of shape (groups, outputs, features) or None
+        The sums over vectors of a linear kernel, where they are known better than by adding up.
     """
 
     def __init__(
@@ -47,14 +49,15 @@ class Expansion:
         group_starts: NDArray[np.int64],
         threads: int,
         pack: bool = True,
+        linear: Vector | None = None,
     ) -> None:
         self.vectors, self.kernel, self.threads = vectors, kernel, threads
         self.weights = np.ascontiguousarray(weights, dtype=np.float64)
         self.group_starts = np.ascontiguousarray(group_starts, dtype=np.int64)
-        self.linear: Vector | None = None
+        self.linear = linear
         self.source: NativeSource | None = None
         spec = None if kernel is None else kernel.native()
-        if kernel is None or spec is None or self.weights.shape[1] == 0:
+        if linear is not None or kernel is None or spec is None or self.weights.shape[1] == 0:
             return
         if spec.kind.name == "LINEAR" and self._is_worth_weights():
             self.linear = self._primal_weights()
