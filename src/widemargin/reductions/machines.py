@@ -36,6 +36,15 @@ class NotSeparableError(ValueError):
     rows, weights : array
         Numbers of training rows of both classes, and convex weights of each class with which the
         two have the same mean in feature space. That point lies in the hulls of both.
+
+    Examples
+    --------
+    >>> from widemargin import SVC, NotSeparableError
+    >>> try:
+    ...     SVC(kernel="linear", C=float("inf")).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    ... except NotSeparableError as error:
+    ...     print(error.rows, error.weights)
+    [0 1 2] [0.5 1.  0.5]
     """
 
     def __init__(self, sentence: str, rows: object = (), weights: object = ()) -> None:
