@@ -100,11 +100,12 @@ def _refusal(
     spread = np.zeros(int(numbers.max()) + 1)
     spread[numbers] = weights
     proof = str(replace(found, weights=spread)).removeprefix("not separable: ")
+    rows = np.flatnonzero(spread)
     return NotSeparableError(
         f"C=inf allows no margin errors, but the classes cannot be separated: {proof}{mirrors}; "
         "give a finite C",
-        numbers[weights > 0],
-        weights[weights > 0],
+        rows,
+        spread[rows],
     )
 
 

@@ -180,6 +180,7 @@ def require_separated(
         more = ", ..." if np.count_nonzero(share > 0) > SHOWN else ""
         means.append(f"{listed}{more} (class {name!s})")
     used = np.flatnonzero(solution.x)
+    used = used[np.argsort(rows[used])]
     raise NotSeparableError(
         "C=inf allows no margin errors, but the classes cannot be separated by these kernel "
         f"values: in feature space the mean of {means[0]} is also the mean of {means[1]}, but for "
