@@ -171,6 +171,48 @@ def test_far_from_the_origin():
     near = svm_path(LINEAR, LINEAR_Y, kernel="linear", C_max=100.0)
     far = svm_path(LINEAR + 1000.0, LINEAR_Y, kernel="linear", C_max=100.0)
     np.testing.assert_allclose(far.C, near.C, rtol=1e-6)
+    further = svm_path(LINEAR + 1e6, LINEAR_Y, kernel="linear", C_max=100.0)
+    assert further.status is Status.CONVERGED
+    for C in log_uniform(1e-2, 1e2, 5):
+        machine = further.estimator(C)
+        assert machine.duality_gap_ < 1e-9
+        np.testing.assert_allclose(
+            machine.decision_function(LINEAR + 1e6),
+            near.estimator(C).decision_function(LINEAR),
+            atol=1e-5,
+        )
+
+
+def test_the_last_piece_has_no_end_and_is_certified_however_large_C_is():
+    path = svm_path(X, Y, gamma=10.0, C_max=float("inf"))
+    assert path.complete
+    assert path.largest_C == np.inf
+    assert "known for every C" in repr(path)
+    assert np.isfinite(path.C).all()
+    assert max(path.gap(C) for C in path.C[-1] * np.array([1.0, 2.0, 1e3, 1e9, 1e15])) < 1e-8
+    assert not svm_path(X, Y, C_max=1.0).complete
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3, 1e6])  # kernel values up to 1e40
+def test_kernel_values_of_any_size(size: float):
+    kernel = dict(kernel="poly", degree=3, gamma=1.0)
+    known = svm_path(X, Y, C_max=1e5, **kernel)
+    path = svm_path(X * size, Y, C_max=1e5 / size**6, **kernel)
+    for C in log_uniform(1e-5, 1e5, 7):
+        assert path.gap(C / size**6) < 1e-9
+        np.testing.assert_allclose(path.alpha(C / size**6) * size**6, known.alpha(C), atol=1e-6 * C)
+
+
+def test_rounding_that_hides_the_path_is_told():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    with pytest.warns(
+        ConvergenceWarning, match="rounding has left a relative gap far above gap_tol"
+    ):
+        path = svm_path(rows, rng.integers(0, 2, 60), gamma=1e-4, C_max=float("inf"))
+    assert path.status is Status.ROUNDED
+    assert path.worst_gap > 1e-6
+    assert path.worst_gap >= path.gap(path.C[-1]) * (1 - 1e-9)
 
 
 def test_nothing_ever_changes_where_the_means_coincide():
@@ -279,7 +321,11 @@ def test_time_limit_and_keyboard():
         (lambda: svm_path(X * np.nan, Y), "NaN"),
         (lambda: svm_path(X, Y[:-1]), "inconsistent"),
         (lambda: svm_path(X, Y, kernel="sigmoid", gamma=5.0, coef0=2.0), "semidefinite"),
-        (lambda: svm_path(X, Y, C_max=1.0).alpha(2.0), "larger C_max"),
+        (
+            lambda: svm_path(X, Y, C_max=1.0).alpha(2.0),
+            "C must be at most 1, the C_max that svm_path was given, found 2.0; give svm_path a "
+            "larger C_max",
+        ),
         (lambda: svm_path(X, Y, C_max=1.0).gap(-1.0), "C must be a number"),
         (lambda: svm_path(X, Y, C_max=1.0).error(1.0, X[:, :1], Y), "features"),
     ],

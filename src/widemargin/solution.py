@@ -34,6 +34,7 @@ class Status(Enum):
     ITERATION_LIMIT = "stopped at max_iter before reaching tol"
     INTERRUPTED = "interrupted before reaching tol; on many rows the objectives are running values"
     STOPPED = "stopped by the callback before reaching tol"
+    ROUNDED = "finished, but rounding has left a relative gap far above gap_tol in places"
     STALLED = "stopped: rounding allows no further progress, tol is below what the numbers carry"
 
     @property

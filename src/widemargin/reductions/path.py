@@ -4,15 +4,15 @@ Kept are the sets alone: which row was outside, on or inside the margin from whi
 multipliers at any C are then the solution of one linear system, as exact as at the breakpoints.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from ..backends.cpu import CpuKernelData, CpuPath, Side, kernel_square
-from ..problem import Problem
-from ..solution import Progress, Status
+from ..problem import Problem, c_svc
+from ..solution import Certificate, Progress, Status
 from ..solvers.certified import Options, solve_certified
 from ..solvers.monitor import Limits, Monitor
 from ..solvers.path import follow_path
@@ -26,7 +26,13 @@ AT_BOUND = 1e-12  # share of its bound by which a multiplier may differ from it 
 SAME = 1e-12  # share by which breakpoints differ at least
 APPROXIMATION = 1e-9  # violation of points that the path starts from
 APART = 1e-8  # share of their length by which rows differ at least to give their own scale
+MARGIN = 1e-12  # beyond which rows are moved where none is an error
+EPS = float(np.finfo(np.float64).eps)
 REFRESH = 50
+TOO_MUCH = 0.1  # to move a margin by
+ROUNDED = 1000.0  # times the tolerance is a gap that one must be told of, though unavoidable
+JUDGED = 20  # breakpoints, at most
+BEYOND = 10.0  # times the last one is a point that is judged too
 COPIES = 3  # of the kernel matrix, at most
 
 
@@ -42,6 +48,8 @@ class PathRecord:
         C up to which the path is known.
     status : Status
         How the path ended.
+    worst_gap : float
+        The largest relative gap that was met.
     history : tuple of Progress
         An entry for some of the exchanges.
     """
@@ -54,6 +62,7 @@ class PathRecord:
     exchanges: tuple[Vector, Ids, NDArray[np.int8]]  # C, row, new side; in order
     largest: float
     status: Status
+    worst_gap: float
     history: tuple[Progress, ...]
 
     def __post_init__(self) -> None:
@@ -77,7 +86,8 @@ class PathRecord:
         _, start, slope = self._piece
         alpha = self.signs * (start + C * slope)
         sides = self.sides(C)
-        low, high = AT_BOUND * upper, (1.0 - AT_BOUND) * upper
+        largest = float(np.abs(alpha).max(initial=0.0))
+        low, high = AT_BOUND * np.minimum(upper, largest), (1.0 - AT_BOUND) * upper
         while (
             beyond := np.flatnonzero((sides == Side.EDGE) & ((alpha < low) | (alpha > high)))
         ).size:
@@ -86,7 +96,16 @@ class PathRecord:
             sides[beyond] = np.where(alpha[beyond] < low[beyond], Side.OUTSIDE, Side.ERROR)
             start, slope = self._line(sides)
             alpha = self.signs * (start + C * slope)
-        return self.signs * alpha
+        x = self.signs * alpha
+        if not (sides == Side.ERROR).any():
+            stretched = self._stretched(x)
+            x = stretched if (np.abs(stretched) <= upper).all() else x
+        return x
+
+    def certified(self, C: float) -> tuple[Vector, Vector, Certificate]:
+        """Return the signed multipliers at C, their outputs, and their certificate."""
+        x, problem = self.multipliers(C), c_svc(self.signs, C * self.costs)
+        return x, *self.data.certify(problem, [self.ids], x)
 
     def _exchanges_before(self, C: float) -> int:
         return int(np.searchsorted(self.exchanges[0], C, side="right"))
@@ -107,6 +126,20 @@ class PathRecord:
             square = kernel_square(self.data, self.ids[on])
             start[on], slope[on] = _on_margin(square, self.signs[on], outputs, float(slope.sum()))
         return start, slope
+
+    def _stretched(self, x: Vector) -> Vector:
+        """Return multipliers of a piece without margin errors that rounding leaves without any.
+
+        A row short of its margin by rounding alone costs C times as much; and C may be anything.
+        """
+        on = np.flatnonzero(x)
+        outputs = self.data.outputs_at(self.ids, self.ids, x)
+        margin = 0.5 * float(outputs[self.signs > 0].min() - outputs[self.signs < 0].max())
+        size = np.abs(kernel_square(self.data, self.ids[on])) @ np.abs(x[on])
+        noise = MARGIN + 8 * EPS * float(size.max(initial=0.0))
+        if noise > TOO_MUCH or abs(margin - 1.0) > TOO_MUCH:
+            return x
+        return x * ((1.0 + noise) / margin)
 
 
 def _on_margin(
@@ -184,16 +217,32 @@ def trace_path(
         return found.x, found.certificate.multipliers[0]
 
     machine = CpuPath(square, signs, costs, begin, solve)
-    status = follow_path(machine, monitor, largest=largest, tolerance=tolerance, refresh=REFRESH)
-    known = largest if status is Status.CONVERGED else machine.C if begin < machine.C else 0.0
+    end = follow_path(machine, monitor, largest=largest, tolerance=tolerance, refresh=REFRESH)
+    known = largest if end.status is Status.CONVERGED else machine.C if begin < machine.C else 0.0
     C, rows, sides = (np.array(part) for part in zip(*machine.exchanges, strict=True))
     first = int(np.searchsorted(C, begin, side="right"))
     first_sides = np.full(ids.size, Side.OUTSIDE, dtype=np.int8)
     first_sides[rows[:first]] = sides[:first]
     exchanges = C[first:], rows[first:].astype(np.int64), sides[first:].astype(np.int8)
-    return PathRecord(
-        data, ids, signs, costs, first_sides, exchanges, known, status, tuple(monitor.history)
-    )
+    record = PathRecord(
+        data, ids, signs, costs, first_sides, exchanges, known, end.status, end.worst_gap,
+        tuple(monitor.history),
+    )  # fmt: skip
+    return _judged(record, tolerance) if end.status is Status.CONVERGED else record
+
+
+def _judged(record: PathRecord, tolerance: float) -> PathRecord:
+    """Return the record with the gaps of some breakpoints, the last among them, computed anew.
+
+    The path knows the kernel values it follows, but not what rounding has made of them.
+    """
+    C = record.breakpoints
+    if C.size:
+        C = np.append(C, min(record.largest, BEYOND * C[-1]))
+    chosen = C[np.unique(np.linspace(0, C.size - 1, JUDGED).astype(np.int64))] if C.size else C
+    worst = max([record.worst_gap, *(record.certified(c)[2].relative_gap for c in chosen)])
+    status = Status.CONVERGED if worst <= ROUNDED * tolerance else Status.ROUNDED
+    return replace(record, status=status, worst_gap=worst)
 
 
 def _first_cost(square: Vector, signs: Vector, costs: Vector) -> float:

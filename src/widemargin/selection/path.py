@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..backends.cpu import CpuKernelData
 from ..estimators import SVC
 from ..estimators.kernel_base import FitData
 from ..estimators.progress import ProgressLine
+from ..estimators.separability import near_origin
 from ..estimators.validation import check_number
+from ..kernels import Linear
 from ..problem import c_svc
 from ..reductions.jobs import Job
 from ..reductions.multiclass import one_vs_one
@@ -21,6 +25,19 @@ from ..solution import Solution, Status
 from ..solvers.monitor import Limits, Monitor
 
 __all__ = ["SVMPath", "svm_path"]
+
+REACHED = "the C_max that svm_path was given", "give svm_path a larger C_max"
+ENDS = {
+    Status.CONVERGED: REACHED,
+    Status.ROUNDED: REACHED,
+    Status.TIME_LIMIT: ("where max_time ended the path", "give svm_path more time"),
+    Status.ITERATION_LIMIT: ("where max_iter ended the path", "give svm_path a larger max_iter"),
+    Status.STOPPED: ("where the callback ended the path", "let it return False"),
+    Status.STALLED: (
+        "beyond which rounded kernel values hide where the path goes",
+        "scale the columns of X, or fit SVC with this C",
+    ),
+}
 
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -38,9 +55,17 @@ class SVMPath:
     C : array
         The breakpoints, rising.
     largest_C : float
-        Up to which C the path is known.
+        Up to which C the path is known; infinite if it was followed to its last piece, which has no
+        end.
+    complete : bool
+        Whether it was: nothing changes any more beyond the last breakpoint but, in proportion to C,
+        the multipliers of margin errors and what balances them.
     status : Status
-        How the path ended; the value is a sentence.
+        How the path ended; the value is a sentence. CONVERGED at ``C_max`` or on the last piece;
+        ROUNDED there too, but kernel values too rounded for ``gap_tol``; otherwise the path ended
+        before, at ``largest_C``.
+    worst_gap : float
+        The largest relative gap that was met; ``gap(C)`` tells that of any point.
     history : tuple of Progress
         Time, objective, gap and rows on the margin along the way.
     classes : array of shape (2,)
@@ -48,17 +73,20 @@ class SVMPath:
     """
 
     def __init__(
-        self, record: PathRecord, pair: tuple[int, int], template: SVC, data: FitData, labels: Ids
-    ) -> None:
+        self, record: PathRecord, pair: tuple[int, int], template: SVC, data: FitData, labels: Ids,
+        centre: Vector | None = None,
+    ) -> None:  # fmt: skip
         self.C = record.breakpoints
         self.largest_C, self.status, self.history = record.largest, record.status, record.history
         self.classes = template.classes_
+        self.complete, self.worst_gap = record.largest == inf, record.worst_gap
         self._record, self._pair, self._template = record, pair, template
-        self._data, self._labels = data, labels
+        self._data, self._labels, self._centre = data, labels, centre
         self._last: tuple[float, SVC] | None = None
 
     def __repr__(self) -> str:
-        return f"<SVMPath: {self.C.size} breakpoints, known up to C={self.largest_C:g}>"
+        known = "for every C" if self.complete else f"up to C={self.largest_C:g}"
+        return f"<SVMPath: {self.C.size} breakpoints, known {known}>"
 
     def alpha(self, C: float) -> Vector:
         """Return the multiplier of each training row, from 0 to C times the row's weight."""
@@ -120,16 +148,25 @@ class SVMPath:
     def _check(self, C: float) -> None:
         check_number("C", C, low=0, open_low=True)
         if self.largest_C < C:
+            where, advice = ENDS[self.status]
             raise ValueError(
-                f"C must be at most {self.largest_C:g}, up to where the path is known "
-                f"({self.status.value}), found {C!r}; ask svm_path for a larger C_max"
+                f"C must be at most {self.largest_C:g}, {where}, found {C!r}; {advice}"
             )
 
     def _fitted(self, C: float) -> SVC:
         record, data = self._record, self._data
-        x = record.multipliers(C)
         problem = c_svc(record.signs, C * record.costs)
-        outputs, certificate = data.rows.certify(problem, [record.ids], x)
+        (x, outputs, certificate), plane = record.certified(C), None
+        if self._centre is not None:  # back to where the rows were
+            w = x @ (data.X[record.ids] - self._centre)
+            shift = float(w @ self._centre)
+            (low, high), (bias,) = certificate.multiplier_range[0], certificate.multipliers
+            certificate = replace(
+                certificate,
+                multipliers=(bias - shift,),
+                multiplier_range=((low - shift, high - shift),),
+            )
+            outputs, plane = outputs + shift, (w, bias - shift)
         machine = copy(self._template).set_params(C=C)
         good = certificate.violation <= machine.tol
         solution = Solution(
@@ -138,6 +175,7 @@ class SVMPath:
             certificate=certificate,
             status=Status.CONVERGED if good else Status.STALLED,
             iterations=len(record.history),
+            plane=plane,
         )
         job = Job(problem, [record.ids], x)
         machine._keep_pairs(data, self._labels, [self._pair], [job], [solution])
@@ -170,9 +208,11 @@ def svm_path(
     kernel, gamma, degree, coef0, class_weight
         As for `SVC`. The kernel must be positive semidefinite.
     C_max : float, default=1e4
-        Largest C; ``float("inf")`` goes on until nothing changes any more.
+        Largest C; ``float("inf")`` goes on to the last piece, which has no end, and the path is
+        then ``complete``.
     gap_tol : float, default=1e-9
-        Relative duality gap that no breakpoint exceeds; a piece that would is repaired.
+        Relative duality gap beyond which a piece is repaired. Where the kernel values are rounded
+        too much for that, ``worst_gap`` tells; a warning and ``status`` too, above 1000 gap_tol.
     max_time : float or None, default=None
         Seconds after which the path ends where it is, with a warning.
     max_iter : int, default=-1
@@ -227,6 +267,7 @@ def svm_path(
             f"y must hold two classes, found {len(template.classes_)}; give each class against the "
             "rest, or each pair, a path of its own"
         )
+    data, centre = _near_origin(data)
     pairs, jobs = one_vs_one(labels, costs, 2, template._problem)
     problem, segments = jobs[0].problem, list(jobs[0].segments)
     line = ProgressLine(gap_tol) if verbose else None
@@ -241,8 +282,27 @@ def svm_path(
         if line is not None:
             line.close()
     if record.status is not Status.CONVERGED:
-        warnings.warn(
-            f"svm_path {record.status.value}; the path is known up to C={record.largest:.4g} of "
-            f"{C_max:g}", ConvergenceWarning, stacklevel=2,
-        )  # fmt: skip
-    return SVMPath(record, pairs[0], template, data, labels)
+        found = (
+            f"the worst of those computed is {record.worst_gap:.2g}; scale the columns of X"
+            if record.status is Status.ROUNDED
+            else f"the path is known up to C={record.largest:.4g} of {C_max:g}"
+        )
+        warnings.warn(f"svm_path {record.status.value}; {found}", ConvergenceWarning, stacklevel=2)
+    return SVMPath(record, pairs[0], template, data, labels, centre)
+
+
+def _near_origin(data: FitData) -> tuple[FitData, Vector | None]:
+    """Return the data with rows of a linear kernel moved near the origin, and the move, if any.
+
+    Products of rows that are far from it would be rounded to less than what tells them apart, and
+    the move changes the bias alone.
+    """
+    if type(data.kernel) is not Linear:
+        return data, None
+    moved, centre = near_origin(data.X)
+    if not centre.any():
+        return data, None
+    rows = CpuKernelData(
+        moved, data.kernel, threads=data.rows.threads, budget=data.rows.budget, precision="float64"
+    )
+    return replace(data, rows=rows), centre

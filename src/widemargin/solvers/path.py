@@ -24,12 +24,13 @@ Where this differs from it:
    path goes on from there.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..solution import Progress, Status
 from .monitor import Monitor
 
-__all__ = ["PathOperations", "follow_path"]
+__all__ = ["PathEnd", "PathOperations", "follow_path"]
 
 IDLE = 20  # exchanges without a step, beyond those of a tie that is met in passing
 REPAIRS = 50  # solves from scratch in all
@@ -95,9 +96,25 @@ class PathOperations(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PathEnd:
+    """How a path ended.
+
+    Attributes
+    ----------
+    status : Status
+        CONVERGED at the largest C.
+    worst_gap : float
+        The largest relative gap of all points where rows were exchanged.
+    """
+
+    status: Status
+    worst_gap: float
+
+
 def follow_path(
     machine: PathOperations, monitor: Monitor, *, largest: float, tolerance: float, refresh: int
-) -> Status:
+) -> PathEnd:
     """Follow the path from the machine's C to the largest.
 
     Parameters
@@ -113,7 +130,7 @@ def follow_path(
     refresh : int
         Exchanges after which everything is computed anew from the sets.
     """
-    repairs, since = 0, 0
+    repairs, since, worst = 0, 0, 0.0
     status = _solve(machine, monitor)
     machine.aim_at_cost(largest)
     while status is None:
@@ -124,15 +141,18 @@ def follow_path(
         if since >= refresh or machine.gap > tolerance:
             machine.compute_anew()
             since = 0
-        if machine.gap > max(tolerance, machine.rounding):
+        sound = machine.gap <= max(tolerance, machine.rounding)
+        if not sound:
             repairs += 1
             status = _solve(machine, monitor) if repairs <= REPAIRS else Status.STALLED
             machine.aim_at_cost(largest)
             if status is None and machine.gap > max(tolerance, machine.rounding):
                 status = Status.STALLED
-        elif machine.arrived:
-            return Status.CONVERGED
-    return status
+        if status is None:
+            worst = max(worst, machine.gap)
+            if sound and machine.arrived:
+                status = Status.CONVERGED
+    return PathEnd(status, worst)
 
 
 def _solve(machine: PathOperations, monitor: Monitor) -> Status | None:

@@ -271,9 +271,11 @@ class CpuPath:
 
     def _set_side(self, i: int, side: Side, recorded: bool) -> None:
         change = int(side == Side.ERROR) - int(self.side[i] == Side.ERROR)
+        self.side[i] = side
         if change:
             self.pull_outputs += change * self.pulls[i] * self.elbow.row(i)
-        self.side[i] = side
+            if change < 0 and not (self.side == Side.ERROR).any():  # no rounding is to be left
+                self.pull_outputs[:] = 0.0
         if side is not Side.EDGE:
             self.alpha[i] = self.C * self.costs[i] if side is Side.ERROR else 0.0
         if recorded:
