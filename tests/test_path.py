@@ -183,7 +183,7 @@ def test_far_from_the_origin():
         )
 
 
-def test_the_last_piece_has_no_end_and_is_certified_however_large_C_is():
+def test_the_last_piece_has_no_end_and_is_certified_for_any_cost():
     path = svm_path(X, Y, gamma=10.0, C_max=float("inf"))
     assert path.complete
     assert path.largest_C == np.inf
