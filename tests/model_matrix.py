@@ -1,4 +1,6 @@
-"""A table of what each file format keeps of each kind of model: python -m tests.model_matrix.
+"""A table of what each file format keeps of each kind of model.
+
+    python -m tests.model_matrix           (prints it; --write puts it into docs/models.md)
 
 Each entry is the largest difference of decisions after the way there and back (or, for ONNX and C,
 of what onnxruntime and the compiled program decide), relative where decisions exceed one; `-` where
@@ -6,6 +8,7 @@ the format has no such model and says so. The second table is of models that LIB
 themselves have trained: their decisions beside ours, and beside theirs after we have written them.
 """
 
+import contextlib
 import io
 import itertools
 import pickle
@@ -110,20 +113,59 @@ def liblinear_row(solver, bias, k):
     return found
 
 
+def show_maps():
+    """Show our own format and pickle on the feature maps, which decide nothing."""
+    X, _ = classes()
+    for made in (wm.PolynomialMap(3), wm.SquaresMap()):
+        feature_map = made.fit(X)
+        file = io.BytesIO()
+        wm.save(feature_map, file)
+        cells = [
+            f"{difference(back.transform(X), feature_map.transform(X)):.0e}"
+            for back in (
+                wm.load(io.BytesIO(file.getvalue())),
+                pickle.loads(pickle.dumps(feature_map)),
+            )
+        ]
+        print(f"| {type(made).__name__} | {' | '.join(cells + ['-'] * (len(FORMATS) - 2))} |")
+
+
 def show_theirs():
     print("\n| trained by | its model here | ours there |\n|---|---|---|")
-    for type_name, kernel in itertools.product(TYPES, KERNEL_OPTIONS):
-        here, there = libsvm_row(type_name, kernel)
-        print(f"| LIBSVM {type_name} {kernel} | {here:.0e} | {there:.0e} |")
-    for solver, bias, k in itertools.product(SOLVERS, (-1, 2.5), (2, 3)):
-        if (solver > 10 and k == 3) or (solver == 21 and bias > 0):
-            continue
-        here, there = liblinear_row(solver, bias, k)
-        kind = "" if solver > 10 else f", {k} classes"
-        print(f"| LIBLINEAR -s {solver} -B {bias}{kind} | {here:.0e} | {there:.0e} |")
+    for type_name in TYPES:
+        show_worst(
+            f"LIBSVM {type_name}, {len(KERNEL_OPTIONS)} kernels",
+            [libsvm_row(type_name, kernel) for kernel in KERNEL_OPTIONS],
+        )
+    for solver in SOLVERS:
+        biases = (-1,) if solver == 21 else (-1, 2.5)
+        counts = (2,) if solver > 10 else (2, 3)
+        show_worst(
+            f"LIBLINEAR -s {solver}, {len(biases) * len(counts)} models",
+            [liblinear_row(solver, bias, k) for bias, k in itertools.product(biases, counts)],
+        )
+
+
+def show_worst(name, rows):
+    here, there = np.max(rows, axis=0)
+    print(f"| {name} | {here:.0e} | {there:.0e} |", flush=True)
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+MARK = "<!-- written by python -m tests.model_matrix --write -->\n"
+
+
+def main():
+    warnings.simplefilter("ignore")
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text if "--write" in sys.argv else sys.stdout):
+        show_ours()
+        show_maps()
+        show_theirs()
+    if "--write" in sys.argv:
+        before = PAGE.read_text(encoding="utf-8").split(MARK)[0]
+        PAGE.write_text(before + MARK + "\n" + text.getvalue(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    show_ours()
-    show_theirs()
+    main()

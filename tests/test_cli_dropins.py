@@ -1,5 +1,6 @@
 """The drop-ins beside the real LIBSVM and LIBLINEAR, on the same files."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,7 @@ def test_probabilities_are_near_those_of_libsvm(run, options, k):
     a, b = lines_of("ours")[0], lines_of("theirs")[0]
     assert [key for key in a if "prob" in key] == [key for key in b if "prob" in key]
     # Folds are drawn at random there, so parameters differ; a model of theirs must agree.
+    assert "but disabled in prediction" in run("libsvm-predict data ours out")
     for model in ("ours", "theirs"):
         loaded = svmutil.svm_load_model(model)
         run(f"libsvm-predict -b 1 data {model} out")
@@ -315,6 +317,26 @@ def test_logistic_probabilities_are_those_of_liblinear(run, k):
     assert text.startswith("Accuracy = ")
     run("liblinear-train -s 1 -q data m")
     assert "only supported for logistic regression" in run("liblinear-predict -b 1 data m o", 1)
+
+
+@pytest.mark.parametrize("options", ["-s 1", "-s 3 -B 1", "-s 4", "-s 5", "-s 6", "-s 7", "-s 12",
+                                     "-s 13 -c 0.1", "-s 21 -n 0.2"])  # fmt: skip
+def test_liblinear_train_prints_what_liblinear_prints(run, capfd, options):
+    wm.dump_svmlight(*(numbers() if options[:5] in ("-s 12", "-s 13") else classes(2)), "data")
+    ours = run(f"liblinear-train {options} -e 1e-6 data m")
+    y, rows = liblinearutil.svm_read_problem("data", return_scipy=True)
+    capfd.readouterr()
+    liblinearutil.train(y, sparse.csr_matrix(rows), f"{options} -e 1e-6")
+    theirs = capfd.readouterr().out
+    lines = r"^(Objective value|nSV|rho|#nonzeros/#features) = ([-\d.]+)"
+    found, expected = (dict(re.findall(lines, text, re.M)) for text in (ours, theirs))
+    expected.pop("nSV" if options == "-s 4" else "", None)  # of pairs of a row and a class
+    assert found.keys() == expected.keys()
+    assert float(found["Objective value"]) == pytest.approx(
+        float(expected["Objective value"]), rel=1e-2
+    )  # LIBLINEAR stops at its cap
+    for name in found.keys() - {"Objective value"}:
+        assert float(found[name]) == pytest.approx(float(expected[name]), rel=0.02, abs=2)
 
 
 def test_liblinear_searches_the_cost_as_liblinear_does(run, capfd):

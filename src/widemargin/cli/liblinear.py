@@ -44,6 +44,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "s": (int, None), "c": (float, None), "p": (float, None), "n": (float, 0.5), "e": (float, None),
     "B": (float, -1.0), "v": (int, 0), "m": (int, None),
 }  # fmt: skip
+PRIMAL, SPARSE, WITH_SUPPORT = (0, 2, 5, 6, 11), (5, 6), (1, 3, 12, 13, 21)
 DEFAULTS = {"s": 1, "c": 1.0, "p": 0.1}
 
 
@@ -82,10 +83,7 @@ def train(context: typer.Context) -> None:
         else:
             estimator = make().fit(X, targets)
     if "q" not in given.flags:
-        print(f"\noptimization finished, #iter = {estimator.n_iter_}")
-        for solution in estimator.solutions_:
-            print(f"Objective value = {solution.certificate.primal:f}")
-        print(f"relative duality gap = {estimator.duality_gap_:g}")
+        _report_fit(estimator, kind)
     if labels is not None:
         estimator.classes_ = labels
     model = given.files[1] if len(given.files) == 2 else default_model(given.files[0])
@@ -137,6 +135,25 @@ def _weighted_rests(whole: Any, X: Any, targets: Any) -> Any:
 def clone_with(estimator: Any, **changed: Any) -> Any:
     """Return a new estimator with the parameters of another, some of them changed."""
     return type(estimator)(**(estimator.get_params(deep=False) | changed))
+
+
+def _report_fit(estimator: Any, kind: int) -> None:
+    """Print what train prints of each machine: dual objectives, but of its primal solvers."""
+    weights = np.atleast_2d(estimator.coef_)
+    for k, solution in enumerate(estimator.solutions_):
+        certificate = solution.certificate
+        value = certificate.primal if kind in PRIMAL else -certificate.dual
+        if kind == 4 and len(estimator.classes_) == 2:
+            value /= 2  # see `_machine`
+        print(f"*\noptimization finished, #iter = {solution.iterations}")
+        print(f"Objective value = {value:f}")
+        if kind in WITH_SUPPORT:
+            print(f"nSV = {int(np.count_nonzero(solution.shares))}")
+        if kind == 21:
+            print(f"rho = {float(np.ravel(estimator.offset_)[0]):f}")
+        if kind in SPARSE:
+            used = int(np.count_nonzero(weights[k]))
+            print(f"#nonzeros/#features = {used}/{weights.shape[1]}")
 
 
 def _report_folds(targets: Any, guesses: Any, kind: int) -> None:

@@ -181,6 +181,8 @@ def predict(context: typer.Context) -> None:
     if given.values["b"]:
         guesses = platt.predict(estimator, X, output, quiet)
     else:
+        if not quiet and any(hasattr(estimator, a) for a in ("probA_", "prob_density_marks_")):
+            print("Model supports probability estimates, but disabled in prediction.")
         guesses = np.asarray(estimator.predict(X), dtype=np.float64)
         write_lines(output, guesses)
     if quiet:
