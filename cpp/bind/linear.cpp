@@ -146,11 +146,12 @@ void turn(const Conjugate& state, double share, int threads) {
 }
 
 double solve_positive(In2<double> matrix, Out2<double> right, int threads) {
-    require(matrix.shape(0) == matrix.shape(1) && right.shape(1) == matrix.shape(0),
-            "a square matrix, and right sides as rows");
+    require(matrix.shape(0) <= matrix.shape(1) && right.shape(1) == matrix.shape(0),
+            "a square matrix, perhaps padded, and right sides as rows");
     nb::gil_scoped_release release;
-    return hot().linear.solve_positive(matrix.data(), Index(matrix.shape(0)), right.data(),
-                                       Index(right.shape(0)), threads);
+    return hot().linear.solve_positive(matrix.data(), Index(matrix.shape(0)),
+                                       Index(matrix.shape(1)), right.data(), Index(right.shape(0)),
+                                       threads);
 }
 
 void row_products(const DataRows& rows, In1<Index> ids, In1<double> scale, Out2<double> products,

@@ -111,8 +111,8 @@ struct LinearTable {
     double (*bend_along)(const ConjugateState&, int threads);
     double (*advance)(const ConjugateState&, double length, int threads);
     void (*turn)(const ConjugateState&, double share, int threads);
-    double (*solve_positive)(const double* matrix, Index size, double* right, Index count,
-                             int threads);
+    double (*solve_positive)(const double* matrix, Index size, Index width, double* right,
+                             Index count, int threads);
     void (*row_products)(const Rows&, const Index* ids, Index count, const double* scale,
                          double* products, int threads);
 };

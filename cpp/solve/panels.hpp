@@ -2,6 +2,10 @@
 // data that the tile takes at once: dense, feature by feature (values[feature][row in the panel]),
 // or sparse, row by row. Panels are stored once if memory allows, or packed anew at each use.
 #pragma once
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -20,9 +24,13 @@ class Buffer {
     Buffer() = default;
     explicit Buffer(std::size_t count) { resize(count); }
     void resize(std::size_t count) {
-        const std::size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-        memory_.reset(bytes ? static_cast<T*>(std::aligned_alloc(64, bytes)) : nullptr);
+        const std::size_t unit = count * sizeof(T) < 2 * huge_page ? 64 : huge_page;
+        const std::size_t bytes = (count * sizeof(T) + unit - 1) / unit * unit;
+        memory_.reset(bytes ? static_cast<T*>(std::aligned_alloc(unit, bytes)) : nullptr);
         if (bytes && !memory_) throw std::bad_alloc();
+#ifdef __linux__
+        if (unit == huge_page) madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // a wish
+#endif
         size_ = count;
     }
     T* data() { return memory_.get(); }
@@ -32,6 +40,7 @@ class Buffer {
     const T& operator[](std::size_t i) const { return memory_.get()[i]; }
 
   private:
+    static constexpr std::size_t huge_page = 1 << 21;
     struct Release {
         void operator()(T* p) const { std::free(p); }
     };

@@ -87,11 +87,13 @@ class SVC(KernelClassifier):
     warm_start : bool, default=False
         Start from the last solution if the number of rows is the same.
     solver : {'auto', 'smo', 'newton'}, default='auto'
-        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
-        steps; 'smo' is the same; 'newton' takes Newton steps on every block. With a linear kernel,
-        more than 256 rows and at most half as many entries in a row, or a hard margin, 'auto'
-        without a `max_iter` takes the solvers of `LinearSVC`, which are faster and, for the hard
-        margin, exact whatever the scale of the columns; attributes and certificate are the same.
+        'auto': pair steps in blocks; once the variables between their bounds have settled, Newton
+        steps on all of them (up to 4096) if pair steps are foreseen to take longer; Newton steps on
+        blocks from the first one on that pair steps do not finish. 'smo' is the same; 'newton'
+        takes Newton steps on every block. With a linear kernel, more than 256 rows and at most half
+        as many entries in a row, or a hard margin, 'auto' without a `max_iter` takes the solvers of
+        `LinearSVC`, which are faster and, for the hard margin, exact whatever the scale of the
+        columns; attributes and certificate are the same.
     gram_columns : {'train', 'support'}, default='train'
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
@@ -286,8 +288,10 @@ class NuSVC(KernelClassifier):
     warm_start : bool, default=False
         Start from the last solution if the number of rows is the same.
     solver : {'auto', 'smo', 'newton'}, default='auto'
-        'auto': pair steps in blocks, and Newton steps from the first block on which they run out of
-        steps; 'smo' is the same; 'newton' takes Newton steps on every block.
+        'auto': pair steps in blocks; once the variables between their bounds have settled, Newton
+        steps on all of them (up to 4096) if pair steps are foreseen to take longer; Newton steps on
+        blocks from the first one on that pair steps do not finish. 'smo' is the same; 'newton'
+        takes Newton steps on every block.
     gram_columns : {'train', 'support'}, default='train'
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None

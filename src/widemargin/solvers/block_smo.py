@@ -12,13 +12,17 @@ Papers      T. Joachims, Making large-scale SVM learning practical, 1999; Z. Wen
 Where this differs from them:
 1. The inner problem is solved to a share of the violation outside, not to a fixed tolerance:
    solving it further moves more rows, and each row moved costs a kernel row.
-2. A block on which the inner solver runs out of steps (large C, unscaled data) is finished by
-   Newton steps on its free variables, so the time hardly depends on C.
+2. Once the number of free variables has settled and pair steps are foreseen to take longer than
+   Newton steps on all of them, those are tried; they end the fit, whatever C and the tolerance.
+   A block on which the inner solver runs out of steps (large C, unscaled data) is finished by
+   Newton steps on its own free variables.
 3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh.
 4. A backend that loses time whenever it is looked at makes several rounds between two looks.
 5. It ends: when steps no longer decrease the objective beyond rounding, or the violation is below
    what the numbers carry, it says so and stops.
 """
+
+import math
 
 from ..solution import Progress, Status
 from .monitor import Monitor
@@ -30,6 +34,8 @@ STALLED_ROUNDS, STALLED_EXACT = 20, 4  # rounds; fewer if their blocks are solve
 STALLED_WHOLE = 4  # rounds in which all variables were solved for, and neither measure halved
 INNER_SHARE = 0.3
 SHRINK_EVERY = 5
+EAGER = 0.5  # share of the effort of Newton steps on all free variables after which they may come
+LOOKS = 4  # measures from which the pace of pair steps is known
 BURST = 5000  # inner steps on a block before Newton steps, once these are in use
 
 
@@ -65,7 +71,7 @@ def block_smo(
         How it ended.
     """
     tolerance = monitor.limits.tolerance
-    stall = _Stall()
+    stall, outlook = _Stall(), _Outlook(tolerance)
     rounds = 0
     while True:
         now = machine.measure()
@@ -73,6 +79,10 @@ def block_smo(
             if status.converged and machine.take_back():
                 continue
             return status
+        if machine.free_set is not None and outlook.poor(now, machine.free_set.share, exact):
+            outlook = _Outlook(tolerance)
+            if machine.free_set.solve(0.25 * tolerance):
+                continue
         stuck = stall.over(now, exact, machine.whole)
         if machine.ahead and not (exact or stuck):
             step = machine.go_ahead(tolerance, INNER_SHARE, monitor.steps_left(steps))
@@ -121,6 +131,35 @@ def _look(machine: BlockOperations, monitor: Monitor, now: Measure) -> Status | 
         )
     )
     return monitor.reached(now.violation, now.gap) or stopped or monitor.out_of_budget()
+
+
+class _Outlook:
+    """Foresees whether pair steps will take longer than Newton steps on all free variables.
+
+    At first the violation stays where it is, while the bounds that matter are being found. Once it
+    is a tenth of that, it is taken to go on falling by the same factor for the same effort.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance, self.largest = tolerance, 0.0
+        self.looks: list[tuple[float, float]] = []
+
+    def poor(self, now: Measure, share: float, exact: bool) -> bool:
+        """Return whether Newton steps are due, given what share of their effort has been spent."""
+        self.largest = max(self.largest, now.violation)
+        if exact or share == 0.0:
+            return share >= EAGER
+        if now.violation > 0.1 * self.largest:
+            self.looks = []
+            return False
+        self.looks.append((math.log(now.violation), share))
+        (first, spent), (last, _) = self.looks[0], self.looks[-1]
+        left = last - math.log(self.tolerance)
+        return (
+            len(self.looks) >= LOOKS
+            and share >= EAGER
+            and left * (share - spent) > max(0.0, first - last)
+        )
 
 
 class _Stall:

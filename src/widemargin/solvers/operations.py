@@ -32,8 +32,26 @@ class BlockStep:
     exhausted: bool  # the limit of steps came before the tolerance
 
 
+class FreeSet(Protocol):
+    """Newton steps on all variables between their bounds at once."""
+
+    @property
+    def share(self) -> float:
+        """Effort since the last try, as a share of what the next one would be; 0 if none can be."""
+        ...
+
+    def solve(self, tolerance: float) -> bool:
+        """Solve the machine to a violation; return False if that failed and nothing changed."""
+        ...
+
+
 class BlockOperations(Protocol):
     """A box problem whose variables can be solved for block by block."""
+
+    @property
+    def free_set(self) -> FreeSet | None:
+        """Newton steps on all free variables, or None where the backend has none."""
+        ...
 
     @property
     def rows(self) -> int:

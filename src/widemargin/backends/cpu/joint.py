@@ -56,7 +56,7 @@ class JointMachine:
         Asked now and then in the course of long operations.
     """
 
-    ahead = False
+    ahead, free_set = False, None
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,20 @@ from ...kernels import Kernel
 from ...problem import Problem
 from ...solution import Certificate
 from .certificate import certify
-from .machine import OVERFLOW, CpuMachine, Segment, View, whole
+from .machine import OVERFLOW, CpuMachine, whole
 from .memory import Scratch
 from .row_cache import RowCache
 from .sources import (
-    CONVERTED_VALUES,
     FunctionSource,
     GramSource,
     NativeSource,
     Source,
     count_rows,
-    is_sparse,
     row_parts,
+    squared_norms,
     stored_in_row,
 )
+from .view import Segment, View
 from .weights import CpuWeights
 
 __all__ = ["CpuKernelData", "kernel_square"]
@@ -116,7 +117,7 @@ class CpuKernelData:
         spec = None if self.kernel is None else self.kernel.native()
         if spec is None or spec.kind.name not in ("RBF", "COSINE"):
             return 0.0
-        largest = float(np.max(_squared_norms(self.X, getattr(self.source, "centre", None))))
+        largest = float(np.max(squared_norms(self.X, getattr(self.source, "centre", None))))
         if not np.isfinite(largest):
             raise FloatingPointError(OVERFLOW)
         return largest
@@ -159,6 +160,7 @@ class CpuKernelData:
             threads=self.threads,
             stop=stop,
             shrinker=self._smaller_view if opened else None,
+            add=partial(self._add_exactly, segments, ids),
         )
 
     def _block_size(self, problem: Problem, precision: str) -> int:
@@ -309,21 +311,26 @@ class CpuKernelData:
         return outputs, certify(problem, x, outputs, self.diagonal[ids], self.threads)
 
     def _exact_outputs(self, segments: list[Ids], coefficients: Vector) -> Vector:
-        """Return K coefficients in float64.
+        """Return K coefficients in float64."""
+        used, outputs = np.flatnonzero(coefficients), np.zeros(coefficients.size)
+        self._add_exactly(segments, np.concatenate(segments), used, coefficients[used], outputs)
+        return outputs
 
-        The support vectors meet panels of all rows, which the machines of a fit share, and the sums
-        stay in registers: no row is packed for the few values that it takes part in.
+    def _add_exactly(
+        self, segments: list[Ids], ids: Ids, rows: Ids, moves: Vector, outputs: Vector
+    ) -> None:
+        """Add K moves to the outputs in float64, for moves of some rows of a machine.
+
+        These rows meet panels of all rows, which the machines of a fit share, and the sums stay in
+        registers: no row is packed for the few values that it takes part in.
         """
-        used = np.flatnonzero(coefficients)
-        ids, moves = np.concatenate(segments)[used], coefficients[used]
-        outputs, first = np.zeros(coefficients.size), 0
+        first = 0
         for columns in segments:
             source = self._source_of(columns, "float64")
             here = outputs[first : first + columns.size]
-            for part in row_parts(used.size, columns.size, CERTIFY_VALUES):
-                source.update(ids[part], moves[part], here)
+            for part in row_parts(rows.size, columns.size, CERTIFY_VALUES):
+                source.update(ids[rows[part]], moves[part], here)
             first += columns.size
-        return outputs
 
     def in_weights(self, problem: Problem, segments: list[Ids]) -> CpuWeights | None:
         """Return the machine stated in weights if the kernel is linear and that is faster.
@@ -377,14 +384,3 @@ def kernel_square(data: CpuKernelData, ids: Ids) -> Vector:
     square = np.empty((ids.size, _core.padded(ids.size)))
     data.source.square_into(ids, square)
     return square[:, : ids.size]
-
-
-def _squared_norms(X: Any, centre: Vector | None) -> Vector:
-    if centre is None:
-        squared = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
-        return np.asarray(squared, dtype=np.float64).ravel()
-    norms = np.empty(X.shape[0])
-    for part in row_parts(X.shape[0], X.shape[1], CONVERTED_VALUES):
-        shifted = X[part] - centre
-        norms[part] = np.einsum("ij,ij->i", shifted, shifted)
-    return norms

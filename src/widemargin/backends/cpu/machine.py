@@ -1,7 +1,6 @@
 """One kernel machine on the CPU: the state behind the block operations of the solvers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,77 +10,26 @@ from ... import _core
 from ...problem import Problem
 from ...solvers.operations import BlockStep, Measure
 from .blas import threads_for
+from .free_set import FreeSet
 from .memory import Scratch
 from .newton import BlockFinish
-from .row_cache import RowCache
 from .sources import Source
+from .view import Segment, View
 
-__all__ = ["OVERFLOW", "CpuMachine", "Segment", "View"]
+__all__ = ["OVERFLOW", "CpuMachine"]
 
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 
 EPSILON = float(np.finfo(np.float64).eps)
+STEP_EFFORT = 0.4  # nanoseconds for each variable of the block that a pair step passes
+READ_EFFORT = 0.3  # nanoseconds for each kernel value in memory
 UNTRUSTED = 2.0  # errors of last digits that a violation must exceed to mean something
 OVERFLOW = (
     "kernel values overflow: the numbers in X are too large for this kernel; "
     "scale the columns (for example with StandardScaler) or lower gamma or degree"
 )
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive rows of a machine whose kernel columns one source computes.
-
-    Rows of a dear kernel are kept in a cache; those of a cheap one are computed again each time
-    they move, and go from the registers into the outputs. A machine whose block is all of its
-    variables needs neither and has no segments.
-    """
-
-    source: Source
-    cache: RowCache | None
-    first: int
-    last: int
-
-
-class View:
-    """The rows being worked on, with everything the operations need laid out for them alone."""
-
-    def __init__(
-        self, problem: Problem, rows: Ids, ids: Ids, segments: list[Segment], x: Vector, out: Vector
-    ) -> None:
-        n = problem.rows
-        variables = np.concatenate([rows + side * n for side in range(problem.sides)])
-        self.rows, self.ids, self.segments, self.variables = rows, ids, segments, variables
-        self.x, self.outputs = x[variables], out[rows]
-        self.linear = problem.linear[variables]
-        self.lower, self.upper = problem.lower[variables], problem.upper[variables]
-        self.group = problem.group[variables]
-        self.taken = np.zeros(variables.size, dtype=np.uint8)
-        self.box = _core.box(
-            self.outputs,
-            self.linear,
-            self.lower,
-            self.upper,
-            self.x,
-            self.group,
-            problem.groups,
-        )
-        self.sides, self.groups = problem.sides, problem.groups
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return int(self.rows.size)
-
-    def row_of(self, variables: Ids) -> Ids:
-        """Return the row, counted in this view, that each variable belongs to."""
-        return variables % self.size
-
-    def totals(self) -> Vector:
-        """Return the coefficient of each row."""
-        return self.x if self.sides == 1 else self.x.reshape(self.sides, -1).sum(axis=0)
 
 
 class CpuMachine:
@@ -106,6 +54,7 @@ class CpuMachine:
         scratch: Scratch,
         stop: Callable[[], object],
         shrinker: Any = None,
+        add: Callable[[Ids, Vector, Vector], None],
     ) -> None:
         self.problem, self.source, self.diagonal = problem, source, diagonal
         self.threads, self.stop = threads, stop
@@ -119,11 +68,13 @@ class CpuMachine:
         self._x_of_base_outputs = start  # while rows are set aside: x when the first ones were
         self._dual = 0.0  # objective of all rows; while some are set aside, the gains are added up
         self._multipliers = np.zeros(problem.groups)  # as last measured
-        self._scale = 1.0  # of violations and tolerances, as last measured
+        self.scale = 1.0  # of violations and tolerances, as last measured
         self.indefinite = False
         self.exact = False
         self.dtype = source.dtype
         self._kernel: NDArray[Any] | None = None
+        self.effort = 0.0  # nanoseconds that the steps so far should have taken on two cores
+        self.free_set = FreeSet(self, ids, add, exact_size)
 
     @property
     def rows(self) -> int:
@@ -168,6 +119,12 @@ class CpuMachine:
         self.view = self.base
         self.block = np.empty(0, dtype=np.int64)
 
+    def replace(self, x: Vector, outputs: Vector) -> None:
+        """Go on from other variables and their outputs, with all rows."""
+        self.view = self.base
+        self.base.x[:] = x
+        self.correct(outputs)
+
     def measure(self) -> Measure:
         """Return violation, gap and objective over the active rows."""
         view = self.view
@@ -185,24 +142,26 @@ class CpuMachine:
             raise FloatingPointError(OVERFLOW)
         size = max(abs(dual), abs(dual + gap))
         self._multipliers = np.array(multipliers)
-        self._scale = self.problem.scale(multipliers)
+        self.scale = self.problem.scale(multipliers)
         return Measure(
-            violation / self._scale, gap / size if size > 0 else 0.0, dual, self._rounding()
+            violation / self.scale,
+            gap / size if size > 0 else 0.0,
+            dual,
+            self.rounding if self.dtype == np.float64 else 0.0,
         )
 
-    def _rounding(self) -> float:
-        """Return what rounding of the coefficients makes of the outputs at worst, ||w|| being 1.
+    @property
+    def rounding(self) -> float:
+        """What rounding of the coefficients makes of the outputs at worst, ||w|| being 1.
 
         A coefficient x_j carries an error of its last digit, which the output of row i sees times
         k(i, j) <= sqrt(k(i, i) k(j, j)). While kernel values are rough, outputs are recomputed.
         """
-        if self.dtype != np.float64:
-            return 0.0
         view = self.view
         diagonal = np.maximum(self.diagonal[view.rows], 0.0)
         totals, used = view.totals(), np.flatnonzero(view.totals())
         spread = float(np.linalg.norm(np.sqrt(diagonal[used]) * totals[used]))
-        return UNTRUSTED * EPSILON * float(diagonal.max()) ** 0.5 * spread / self._scale
+        return UNTRUSTED * EPSILON * float(diagonal.max()) ** 0.5 * spread / self.scale
 
     def select(self) -> bool:
         """Choose the next block: half of the last one, then the worst violators."""
@@ -269,7 +228,7 @@ class CpuMachine:
 
     def solve_block(self, tolerance: float, limit: int) -> BlockStep:
         """Solve the block's own problem in at most `limit` steps."""
-        view, block, tolerance = self.view, self.block, tolerance * self._scale
+        view, block, tolerance = self.view, self.block, tolerance * self.scale
         kernel = self._block_kernel()
         width = kernel.shape[1]
         gradient = self._block_gradient()
@@ -288,6 +247,8 @@ class CpuMachine:
             limit,
         )
         self.indefinite = self.indefinite or negative
+        self.effort += STEP_EFFORT * iterations * width
+        self.effort += 2.0 * self.source.effort * block.size**2
         return BlockStep(iterations, exhausted=iterations >= limit and violation > tolerance)
 
     def solve_block_exactly(self, tolerance: float) -> BlockStep:
@@ -309,7 +270,7 @@ class CpuMachine:
             view.group[block],
         )
         with threads_for(size):
-            finish.run(tolerance * self._scale, self.stop)
+            finish.run(tolerance * self.scale, self.stop)
         self.block_x = finish.x
         return BlockStep(finish.steps, exhausted=False)
 
@@ -340,6 +301,8 @@ class CpuMachine:
             ids = view.ids[view.row_of(self.block[moved])]
             for segment in view.segments:
                 outputs, cache = view.outputs[segment.first : segment.last], segment.cache
+                effort = self.source.effort if cache is None else READ_EFFORT
+                self.effort += effort * ids.size * outputs.size
                 if cache is None:
                     segment.source.update(ids, moves, outputs)
                 else:

@@ -34,6 +34,7 @@ class Source(Protocol):
     columns: Ids
     dtype: np.dtype[Any]
     dear: bool  # whether a row is worth keeping once it has been computed
+    effort: float  # nanoseconds that a value takes on two cores, roughly
 
     def rows_into(self, ids: Ids, arena: Floats, slots: Ids) -> None:
         """Write the kernel row of ids[i] to arena[slots[i]]."""
@@ -116,12 +117,13 @@ class NativeSource:
             self.share = share = _share_of_nonzeros(X)
             self._opened = {"given": open_rows(X)}
             self.sparse = of_products and share < SPARSE_BELOW
-            self.dear = X.shape[1] * (2.0 * share if self.sparse else 1.0) > DEAR_ENTRIES
+            entries = X.shape[1] * (2.0 * share if self.sparse else 1.0)
+            self.dear, self.effort = entries > DEAR_ENTRIES, 0.1 + 0.004 * entries
             centred = spec.kind.name == "RBF" and not self.sparse and not is_sparse(X)
             self.centre = X.mean(axis=0, dtype=np.float64) if centred else None
         else:
             self._opened, self.sparse, self.centre = like._opened, like.sparse, like.centre
-            self.dear, self.share = like.dear, like.share
+            self.dear, self.effort, self.share = like.dear, like.effort, like.share
         self.columns = np.arange(X.shape[0]) if columns is None else columns
         self._panels: Any = None
 
@@ -229,7 +231,7 @@ class _BlockSource:
     columns: Ids
     dtype: np.dtype[Any]
     block: Callable[[Ids, Ids], Floats]
-    dear = True
+    dear, effort = True, 100.0
 
     def update(self, ids: Ids, moves: Floats, outputs: Floats) -> None:
         """Add sum_i moves[i] k(ids[i], column) to the output of each column."""
@@ -270,7 +272,7 @@ def row_parts(rows: int, columns: int, values: int = 1 << 22) -> Iterator[slice]
 class GramSource(_BlockSource):
     """Kernel values from a matrix that the caller has computed, used in place."""
 
-    dear = False  # the rows are in memory already
+    dear, effort = False, 1.0  # the rows are in memory already
 
     def __init__(self, gram: Floats, dtype: Any, columns: Ids | None = None) -> None:
         self.gram, self.dtype = gram, np.dtype(dtype)
@@ -324,6 +326,18 @@ def self_similarity(kernel: Kernel, X: Any) -> Floats:
     for part in row_parts(X.shape[0], X.shape[1], CONVERTED_VALUES):
         values[part] = kernel.diagonal(X[part].astype(np.float64, copy=False))
     return values
+
+
+def squared_norms(X: Any, centre: Floats | None) -> Floats:
+    """Return the squared norm of every row, after `centre` has been taken off it."""
+    if centre is None:
+        squared = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
+        return np.asarray(squared, dtype=np.float64).ravel()
+    norms = np.empty(X.shape[0])
+    for part in row_parts(X.shape[0], X.shape[1], CONVERTED_VALUES):
+        shifted = X[part] - centre
+        norms[part] = np.einsum("ij,ij->i", shifted, shifted)
+    return norms
 
 
 def count_rows(X: Any) -> int:

@@ -48,6 +48,8 @@ class GpuMachine:
         Asked now and then in the course of long operations.
     """
 
+    free_set = None  # Newton steps take single blocks here
+
     def __init__(
         self,
         problem: Problem,
