@@ -7,10 +7,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, lsqr
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from .labels import number_labels
+from .scores import ScoreClassifier
 from .validation import check_flag, check_number, check_rows
 
 __all__ = ["LeastSquaresClassifier", "NearestMeans"]
@@ -21,13 +21,8 @@ Ids = NDArray[np.int64]
 PRECISION = 1e-14  # of the iterations on sparse rows, relative
 
 
-class _Baseline(ClassifierMixin, BaseEstimator):
+class _Baseline(ScoreClassifier, BaseEstimator):
     """Base of both: rows of any storage, and decisions x.w_k + b_k."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _learn(self, X: Any, labels: Ids, weights: Vector) -> tuple[Vector, Vector]:
         """Return weights and intercepts of all outputs, shapes (outputs, features), (outputs,)."""
@@ -54,49 +49,8 @@ class _Baseline(ClassifierMixin, BaseEstimator):
         self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._learn(X, labels, weights)
-        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
-            raise ValueError(
-                f"the weights of {type(self).__name__} overflow: the numbers in X are too large; "
-                "scale the columns (StandardScaler, MaxAbsScaler)"
-            )
+        self._check_weights(self.coef_, self.intercept_)
         return self
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the decision values.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            Two classes: shape (n_rows,), positive for ``classes_[1]``; otherwise one column for
-            each class, the largest of which is the predicted one.
-        """
-        check_is_fitted(self, "coef_")
-        X = check_rows(self, X, reset=False, objects=False)
-        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> Any:
-        """Return the label of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows,)
-            Labels.
-        """
-        decisions = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions > 0).astype(np.int64)]
-        return self.classes_[np.argmax(decisions, axis=1)]
 
 
 class NearestMeans(_Baseline):

@@ -21,7 +21,43 @@ MOST_FEATURES = 20_000_000
 MOST_DEGREE = 100
 
 
-class PolynomialMap(TransformerMixin, BaseEstimator):
+class _Map(TransformerMixin, BaseEstimator):
+    """Base of both: rows of any storage and precision, of which only the columns are counted."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Count the features; nothing else is learnt.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted map.
+        """
+        self._check_settings()
+        check_rows(self, X, reset=True, objects=False)
+        self._find_terms()
+        return self
+
+    def _check_settings(self) -> None:
+        """Require parameters that are of use; there may be none."""
+
+    def _find_terms(self) -> None:
+        """Find what the columns are mapped to, if that is not the same for all data."""
+
+
+class PolynomialMap(_Map):
     """All products of up to ``degree`` features, weighed so that they form a polynomial kernel.
 
     Prefer it to the kernel where a linear machine is to learn from many rows with few features, or
@@ -76,32 +112,6 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Count the features; nothing else is learnt.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-            The fitted map.
-        """
-        self._check_settings()
-        check_rows(self, X, reset=True, objects=False)
-        self._find_terms()
-        return self
 
     def _check_settings(self) -> None:
         check_number("degree", self.degree, low=1, high=MOST_DEGREE, whole=True)
@@ -179,7 +189,7 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         return self._terms.get_feature_names_out(input_features)
 
 
-class SquaresMap(TransformerMixin, BaseEstimator):
+class SquaresMap(_Map):
     """Every feature and its square: (x, x²).
 
     Prefer it to `PolynomialMap` where classes differ in how far features are from a centre and
@@ -192,30 +202,6 @@ class SquaresMap(TransformerMixin, BaseEstimator):
     >>> SquaresMap().fit_transform([[1.0, -2.0]])
     array([[ 1., -2.,  1.,  4.]])
     """
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Count the features; nothing else is learnt.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-            The fitted map.
-        """
-        check_rows(self, X, reset=True, objects=False)
-        return self
 
     def transform(self, X: Any) -> Any:
         """Map rows.

@@ -5,17 +5,16 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..backends.cpu import CpuKernelData, count_rows, is_sparse, memory_budget, thread_count
 from ..backends.cpu.online import KernelLearner, LinearLearner, Rule
 from ..kernels import Kernel
 from ..solution import Progress, Status
 from ..solvers.monitor import Limits, Monitor
-from .labels import number_labels
+from .labels import known_labels, number_labels
+from .scores import ScoreClassifier
 from .validation import check_flag, check_number, check_rows
 from .whole import whole_or_nothing
 
@@ -28,7 +27,7 @@ Learner = LinearLearner | KernelLearner
 FITTED = ("_weights", "_coefficients", "_moves", "_scale", "_machine")  # private attributes
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ScoreClassifier, BaseEstimator):
     """Base of the online classifiers. Subclasses list their parameters in ``__init__``."""
 
     _keeps_moves = False  # whether prediction needs every move
@@ -40,14 +39,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def _kernel(self, X: Any) -> Kernel | None:
         """Return the kernel, or None to learn the weights of the features."""
         return None
-
-    def _takes_objects(self) -> bool:
-        return False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _teach(self, learner: Any, monitor: Monitor, *, whole: bool) -> Status:
         """Sweep over the rows: until the fit is done if they are the whole data, or once."""
@@ -125,22 +116,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Return checked rows and class numbers; the first call learns the classes."""
         first = not hasattr(self, "classes_")
         X = check_rows(self, X, y, reset=first, objects=self._takes_objects())
+        labels = known_labels(self, y, classes, first=first)
         if first:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit")
-            self.classes_ = unique_labels(classes)
-            if len(self.classes_) < 2:
-                raise ValueError(f"classes must name two labels or more, found {classes!r}")
             self._forget()
-        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
-            raise ValueError(
-                f"classes={classes!r} differs from the first call, which said {self.classes_!r}"
-            )
-        y = column_or_1d(y, warn=True)
-        labels = np.searchsorted(self.classes_, y).astype(np.int64)
-        known = self.classes_[np.minimum(labels, len(self.classes_) - 1)] == y
-        if not known.all():
-            raise ValueError(f"y holds {y[~known][0]!s}, which is not among classes")
         return X, labels
 
     def _forget(self) -> None:
@@ -245,13 +223,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return learner.weights if isinstance(learner, LinearLearner) else learner.coefficients
 
     def _keep_weights(self, weights: Vector) -> None:
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(np.vdot(weights, weights))
-        if not finite:
-            raise ValueError(
-                f"the weights of {type(self).__name__} overflow: the numbers in X are too large; "
-                "scale the columns (StandardScaler, MaxAbsScaler)"
-            )
+        self._check_weights(weights)
         constant = self._constant()
         self.coef_ = np.ascontiguousarray(weights[:-1].T)
         self.intercept_ = weights[-1] * constant
@@ -273,50 +245,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _constant(self) -> float:
         return 1.0 if self.fit_intercept else 0.0
-
-    # --- prediction ------------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> Vector:
-        """Return the score of each output, shape (rows, outputs)."""
-        product = X @ self.coef_.T
-        return np.asarray(product, dtype=np.float64) + self.intercept_
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the decision values.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            Two classes: shape (n_rows,), positive for ``classes_[1]``; otherwise one column for
-            each class, the largest of which is the predicted one.
-        """
-        check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False, objects=self._takes_objects())
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> Any:
-        """Return the label of each row.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rows,)
-            Labels.
-        """
-        decisions = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions > 0).astype(np.int64)]
-        return self.classes_[np.argmax(decisions, axis=1)]
 
 
 class OutOfTimeError(Exception):
