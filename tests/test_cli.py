@@ -42,6 +42,25 @@ def test_training_writes_the_model_that_python_would_train(widemargin, data):
     assert facts(widemargin(f"evaluate {data} model --json"))["accuracy"] == expected.score(X, Y)
 
 
+def test_a_model_that_knows_its_features_finds_the_labels(widemargin, folder):
+    frame = load_iris(as_frame=True).data
+    frame["species"] = np.array(["a", "b", "c"])[Y]
+    frame.to_csv("species.csv", index=False)
+    assert "name it as the target" in widemargin("train species.csv -o m", code=1)[1]
+    assert "--target species" in widemargin("doctor species.csv --target species")[0]
+    widemargin("train species.csv --target species -o m")
+    expected = wm.load("m").predict(frame.drop(columns="species"))
+    score = np.mean(expected == frame["species"])
+    assert facts(widemargin("evaluate species.csv m --json"))["accuracy"] == score
+    assert widemargin("predict species.csv m")[0].split() == expected.tolist()
+    widemargin("plot m species.csv -o m.png")
+    frame.drop(columns="species").to_csv("new.csv", index=False)
+    assert widemargin("predict new.csv m")[0].split() == expected.tolist()
+    frame["more"] = 1.0
+    frame.to_csv("more.csv", index=False)
+    assert "name it as the target" in widemargin("predict more.csv m", code=1)[1]
+
+
 def test_the_task_follows_from_the_targets(widemargin, folder):
     chance = np.random.default_rng(0)
     np.savez("numbers.npz", X=X, y=chance.normal(size=len(X)))

@@ -39,8 +39,8 @@ def test_what_data_suffer_from_is_named(widemargin, folder):
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.csv", "a,b,y\n1,,u\n2,3,v\n", "1 rows hold gaps, nan or inf, in columns 'b'"),
-        ("a.svm", "1 1:nan\n-1 1:2\n", "1 rows hold gaps, nan or inf, in columns 1"),
+        ("a.csv", "a,b,y\n1,,u\n2,3,v\n", "1 row holds gaps, nan or inf, in column 'b'"),
+        ("a.svm", "1 1:nan\n-1 1:2\n", "1 row holds gaps, nan or inf, in column 1"),
         ("b.svm", "1 1:1\n1 1:2\n", "all rows have the same label"),
         ("c.svm", "1 1:1\n2 1:x\n# \n1 2:1 1:1\n", "line 2, column 5: the value is not a number"),
         ("c.svm", "1 1:1\n2 1:x\n# \n1 2:1 1:1\n", "line 4, column 7: indices must rise"),

@@ -13,6 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from ..io import export_c, export_onnx, load, save
+from ..io.container import looks_like_container
 from ..io.models import FORMATS
 from ..io.ranges import Ranges
 from ..io.tables import Table, read_table
@@ -32,6 +33,7 @@ __all__ = [
     "format_of",
     "given",
     "hint_at_ranges",
+    "own_model",
     "plain_labels",
     "read_data",
     "read_model",
@@ -95,7 +97,12 @@ def to_output(path: str | None) -> bool:
 
 
 def read_data(
-    path: str, target: str | None = None, ranges: str | None = None, *, width: int | None = None
+    path: str,
+    target: str | None = None,
+    ranges: str | None = None,
+    *,
+    width: int | None = None,
+    features: list[str] | None = None,
 ) -> Table:
     """Read a data file, scaled if ranges are given.
 
@@ -109,8 +116,10 @@ def read_data(
         File of ranges.
     width : int or None
         Columns that the model wants, for sparse text that has fewer.
+    features : list of str or None
+        Names that the model has learnt.
     """
-    table = read_table(given(path), target=target)
+    table = read_table(given(path), target=target, features=features)
     X = table.X
     if X.shape[0] == 0:
         raise ValueError(f"{path} has no rows")
@@ -190,6 +199,21 @@ def read_model(path: str, *, width: int | None = None, task: str = "classificati
     if not hasattr(model, "predict"):
         raise ValueError(f"{path} is a {type(model).__name__}, which maps rows and decides nothing")
     return model
+
+
+def own_model(path: str) -> tuple[Any, list[str] | None]:
+    """Return a model of our own format, which needs no data to be read, and names of its features.
+
+    Models of others are not read here, nor those from a pipe.
+    """
+    if path == STANDARD or not os.path.isfile(path):
+        return None, None
+    with open(path, "rb") as file:
+        if not looks_like_container(file.read(64)):
+            return None, None
+    model = read_model(path)
+    names = getattr(model, "feature_names_in_", None)
+    return model, None if names is None else names.tolist()
 
 
 def format_of(path: str) -> str:

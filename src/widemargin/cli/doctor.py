@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,7 @@ class Finding:
 
 def doctor(data: DataFile, target: Target = None, as_json: Json = False) -> None:
     """Check data, and suggest the next command."""
+    given = data if target is None else f"{data} --target {shlex.quote(target)}"
     piped = sys.stdin.buffer.read() if data == STANDARD else None
 
     def source() -> Any:
@@ -63,11 +65,11 @@ def doctor(data: DataFile, target: Target = None, as_json: Json = False) -> None
         table = read_table(source(), target=target, non_finite=True)
     except ValueError as error:
         broken = [Finding("form", sentence, True) for sentence in _errors(source(), str(error))]
-        _tell(data, None, "", broken, as_json)
+        _tell(given, None, "", broken, as_json)
         return
     y = None if table.y is None else plain_labels(table.y)
     found = findings(Table(table.X, y, table.features))
-    _tell(data, table.X.shape, task_of(y), found, as_json)
+    _tell(given, table.X.shape, task_of(y), found, as_json)
 
 
 def _tell(
@@ -142,9 +144,16 @@ def _name(features: list[str] | None, column: int) -> str:
     return str(column + 1) if features is None else repr(features[column])
 
 
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
 def _listed(columns: Any, features: list[str] | None) -> str:
     names = [_name(features, int(k)) for k in columns[:SHOWN]]
-    return ", ".join(names) + (f" and {len(columns) - SHOWN} more" * (len(columns) > SHOWN))
+    word = "column" if len(columns) == 1 else "columns"
+    return f"{word} {', '.join(names)}" + (
+        f" and {len(columns) - SHOWN} more" * (len(columns) > SHOWN)
+    )
 
 
 def _gaps(X: Any, y: Any, features: list[str] | None) -> list[Finding]:
@@ -160,7 +169,7 @@ def _gaps(X: Any, y: Any, features: list[str] | None) -> list[Finding]:
         found.append(
             Finding(
                 "gaps",
-                f"{rows.size} rows hold gaps, nan or inf, in columns "
+                f"{_counted(rows.size, 'row holds', 'rows hold')} gaps, nan or inf, in "
                 f"{_listed(columns, features)}: fill them (SimpleImputer of "
                 "scikit-learn) or drop the rows",
                 True,
@@ -185,9 +194,7 @@ def _scales(least: Any, largest: Any, features: list[str] | None) -> list[Findin
     constant = np.flatnonzero(spread == 0)
     if constant.size:
         found.append(
-            Finding(
-                "constant", f"columns {_listed(constant, features)} have one value and say nothing"
-            )
+            Finding("constant", f"{_listed(constant, features)}: one value, which says nothing")
         )
     varying = np.flatnonzero(spread > 0)
     if varying.size > 1 and spread[varying].max() > SCALES * spread[varying].min():
@@ -225,7 +232,7 @@ def _repeats(X: Any, y: Any) -> list[Finding]:
         found.append(
             Finding(
                 "duplicates",
-                f"{same.size} rows repeat earlier ones, such as row "
+                f"{_counted(same.size, 'row repeats', 'rows repeat')} earlier ones, such as row "
                 f"{same[0] + 1} (= row {twin[same[0]] + 1}): keep them on one side "
                 "of every split",
             )
@@ -236,7 +243,7 @@ def _repeats(X: Any, y: Any) -> list[Finding]:
             found.append(
                 Finding(
                     "contradictions",
-                    f"{odd.size} rows repeat earlier ones with "
+                    f"{_counted(odd.size, 'row repeats', 'rows repeat')} earlier ones with "
                     f"another label, such as row {odd[0] + 1} ({y[odd[0]]}) and row "
                     f"{twin[odd[0]] + 1} ({y[twin[odd[0]]]}): no machine can learn "
                     "both",

@@ -190,7 +190,9 @@ def plot(
     X = y = None
     if data is not None:
         hint_at_ranges(model, ranges)
-        table = read_data(data, target, ranges, width=getattr(estimator, "n_features_in_", None))
+        width = getattr(estimator, "n_features_in_", None)
+        names = getattr(estimator, "feature_names_in_", np.array([])).tolist() or None
+        table = read_data(data, target, ranges, width=width, features=names)
         X, y = table.X, table.y
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_  # rows come without names

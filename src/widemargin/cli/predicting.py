@@ -14,6 +14,7 @@ from .common import (
     Target,
     answer,
     hint_at_ranges,
+    own_model,
     read_data,
     read_model,
     text_target,
@@ -50,9 +51,11 @@ def _read(
 ) -> tuple[Any, Any, Any]:
     """Return model, rows and labels; a model that does not know its columns takes the data's."""
     hint_at_ranges(model, ranges)
-    table = read_data(data, target, ranges)
-    task = "regression" if regression else "classification"
-    estimator = read_model(model, width=table.X.shape[1], task=task)
+    estimator, features = own_model(model)
+    table = read_data(data, target, ranges, features=features)
+    if estimator is None:
+        task = "regression" if regression else "classification"
+        estimator = read_model(model, width=table.X.shape[1], task=task)
     width = getattr(estimator, "n_features_in_", table.X.shape[1])
     X = table.X
     if X.shape[1] < width and table.features is None and not isinstance(X, np.ndarray):

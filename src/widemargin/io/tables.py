@@ -9,7 +9,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -98,7 +98,13 @@ def load_table(source: Source, *, target: str | int | None = None) -> tuple[Any,
     return table.X, table.y
 
 
-def read_table(source: Source, *, target: str | int | None = None, **options: Any) -> Table:
+def read_table(
+    source: Source,
+    *,
+    target: str | int | None = None,
+    features: Sequence[str] | None = None,
+    **options: Any,
+) -> Table:
     """Read a data file of any format; see `load_table`.
 
     Parameters
@@ -107,6 +113,8 @@ def read_table(source: Source, *, target: str | int | None = None, **options: An
         The file.
     target : str, int or None
         The column of labels.
+    features : sequence of str, default=None
+        Names that a model has learnt: without `target`, a single further column holds the labels.
     **options
         For `load_svmlight`, if it is such a file.
     """
@@ -128,6 +136,9 @@ def read_table(source: Source, *, target: str | int | None = None, **options: An
     if found in ("npy", "npz"):
         return _numpy_table(data, found, target, name)
     columns = _columns(data, found, name)
+    if target is None and features is not None:
+        others = columns.keys() - set(features)
+        target = others.pop() if len(others) == 1 else None
     return _split(columns, target, name)
 
 
