@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import widemargin as wm
-from widemargin.cli.inspecting import sample
+from widemargin.cli.rows import sample
 from widemargin.io.native_models import ESTIMATORS
 
 X, Y = load_iris(return_X_y=True)
@@ -262,12 +262,33 @@ def test_data_are_converted_and_sampled(widemargin):
     rows, y = wm.load_svmlight("all.svm")
     np.testing.assert_array_equal(rows.toarray(), X)
     np.testing.assert_array_equal(y, Y)
-    widemargin("convert iris.csv part.svm --rows 30")
+    widemargin("convert iris.csv part.svm --rows 30 --rest others.npz")
+    part, others = wm.load_svmlight("part.svm")[0], wm.load_table("others.npz")[0]
+    together = np.vstack([part.toarray(), others])
+    assert sorted(map(tuple, together)) == sorted(map(tuple, X))
     rows, y = wm.load_svmlight("part.svm")
     assert np.bincount(y.astype(int)).tolist() == [10, 10, 10]
     assert (
         "--rows 1000 of data that have 150"
         in widemargin("convert iris.csv part.svm --rows 1000", code=1)[1]
+    )
+    assert "give --rows too" in widemargin("convert iris.csv a.svm --rest b.svm", code=2)[1]
+    assert "LIBSVM text" in widemargin("convert iris.csv a.csv", code=2)[1]
+
+
+def test_labels_that_are_texts_are_numbered(widemargin, folder):
+    (folder / "named.csv").write_text("a,b,y\n0,1,u\n1,0,v\n0.5,0.2,u\n")
+    assert "labels are numbered: u = 0, v = 1" in widemargin("convert named.csv a.svm")[0]
+    assert "labels are numbered: u = 0, v = 1" in widemargin("scale named.csv -o b.svm")[0]
+    for name in ("a.svm", "b.svm"):
+        assert wm.load_svmlight(name)[1].tolist() == [0, 1, 0]
+
+
+def test_training_easily_takes_a_machine(widemargin):
+    widemargin("train iris.csv -o m --easy --machine LinearSVC")
+    assert isinstance(wm.load("m"), wm.LinearSVC)
+    assert (
+        "ranges of its own" in widemargin("train iris.csv -o m --easy --ranges m.range", code=2)[1]
     )
 
 

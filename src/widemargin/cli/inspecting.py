@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..io import dump_svmlight
 from ..io.container import looks_like_container
 from ..io.models import MARKS
+from ..io.tables import Table
 from .common import (
     STANDARD,
     WRITTEN,
@@ -21,11 +21,11 @@ from .common import (
     hint_at_ranges,
     read_data,
     read_model,
-    text_target,
     the_task,
     write_model,
 )
 from .machines import certificate_of
+from .rows import sample, write_rows
 
 __all__ = ["CONVERT_HELP", "INSPECT_HELP", "PLOT_HELP", "convert", "inspect", "plot"]
 
@@ -43,9 +43,10 @@ widemargin convert their.model ours.model
 widemargin convert iris.model iris.onnx
 widemargin convert iris.model iris.c --ranges iris.model.range    (code that scales its rows)
 widemargin convert table.csv table.svm         (data)
-widemargin convert data.svm part.svm --rows 1000
+widemargin convert data.svm train.svm --rows 1000 --rest test.svm
 
-Data become LIBSVM text. --rows takes a sample in which every class keeps its share.
+Data become LIBSVM text, or arrays if the file ends in .npz. --rows takes a sample in which every
+class keeps its share, --rest is for the other rows.
 """
 PLOT_HELP = """Draw a model: how its fit converged and, with data, what it decides.
 
@@ -116,6 +117,7 @@ def convert(
         str | None, typer.Option(help=f"{', '.join(WRITTEN)}; by the ending.")
     ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Of data: how many rows to take.")] = None,
+    rest: Annotated[str | None, typer.Option(help="Of data: file for the other rows.")] = None,
     seed: Annotated[int, typer.Option(help="Of the sample of rows.")] = 0,
     regression: Annotated[
         bool, typer.Option("--regression", help="A model of SVMlight is for regression.")
@@ -126,7 +128,9 @@ def convert(
 ) -> None:
     """Change the format of a model, or of data, or take some rows of data."""
     if rows is not None or not is_model(source):
-        _convert_data(source, output, rows, seed, target, ranges, as_json)
+        if rest is not None and rows is None:
+            raise typer.BadParameter("--rest takes the rows that --rows leaves; give --rows too")
+        _convert_data(read_data(source, target, ranges), output, rows, rest, seed, as_json)
         return
     estimator = read_model(source, task="regression" if regression else "classification")
     chosen = format or format_of(output)
@@ -139,40 +143,25 @@ def convert(
 
 
 def _convert_data(
-    source: str,
-    output: str,
-    rows: int | None,
-    seed: int,
-    target: str | None,
-    ranges: str | None,
-    as_json: bool,
+    table: Table, output: str, rows: int | None, rest: str | None, seed: int, as_json: bool
 ) -> None:
-    table = read_data(source, target, ranges)
-    X = table.X
-    y = np.zeros(X.shape[0], dtype=np.int64) if table.y is None else table.y
+    """Write data, or some of their rows and perhaps the others."""
+    X, y = table.X, table.y
+    labels = np.zeros(X.shape[0], dtype=np.int64) if y is None else y
+    taken = np.ones(X.shape[0], dtype=bool)
     if rows is not None:
-        kept = sample(y, rows, seed)
-        X, y = X[kept], y[kept]
-    dump_svmlight(X, y, text_target(output))
-    record = {"rows": X.shape[0], "columns": X.shape[1], "output": output}
-    text = f"{X.shape[0]} rows and {X.shape[1]} columns written to {output}"
+        taken[:] = False
+        taken[sample(labels, rows, seed)] = True
+    note = write_rows(X[taken], labels[taken], output)
+    count = int(taken.sum())
+    record = {"rows": count, "columns": X.shape[1], "output": output}
+    text = f"{count} rows and {X.shape[1]} columns written to {output}"
+    if rest is not None:
+        write_rows(X[~taken], labels[~taken], rest)
+        record |= {"rest": rest, "rows_of_rest": X.shape[0] - count}
+        text += f", the other {X.shape[0] - count} rows to {rest}"
+    text += f"; {note}" if note else ""
     answer(record, text, as_json, aside=output == STANDARD)
-
-
-def sample(y: Any, rows: int, seed: int) -> Any:
-    """Return the numbers of some rows, in order; each class keeps its share, as far as it goes."""
-    if rows > len(y):
-        raise ValueError(f"--rows {rows} of data that have {len(y)}")
-    chance = np.random.default_rng(seed)
-    if y.dtype.kind == "f" or len(np.unique(y)) > rows:
-        return np.sort(chance.permutation(len(y))[:rows])
-    # Deal the rows of each class out evenly over (0, 1); those that come first are taken.
-    numbers = np.unique(y, return_inverse=True)[1]
-    place = np.empty(len(y))
-    for k in range(int(numbers.max()) + 1):
-        members = chance.permutation(np.flatnonzero(numbers == k))
-        place[members] = (np.arange(members.size) + chance.random()) / members.size
-    return np.sort(np.argsort(place, kind="stable")[:rows])
 
 
 def plot(

@@ -1,15 +1,12 @@
 """``widemargin scale``: bring all columns to one range, and remember how."""
 
-import io
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from ..io import dump_svmlight
-from ..io.atomic import open_target
 from ..io.ranges import Ranges
-from .common import DataFile, Json, Target, answer, read_data, text_target, to_output
+from .common import DataFile, Json, Target, answer, read_data, to_output
+from .rows import write_rows
 
 __all__ = ["HELP", "scale"]
 
@@ -41,15 +38,7 @@ def scale(
     table = read_data(data, target)
     ranges = Ranges.of(table.X, lower, upper) if restore is None else Ranges.load(restore)
     X = ranges.apply(table.X)
-    y = np.zeros(X.shape[0], dtype=np.int64) if table.y is None else table.y
-    if output is not None and output.endswith(".npz"):
-        buffer = io.BytesIO()
-        rows = X.toarray() if hasattr(X, "toarray") else X
-        np.savez(buffer, X=rows, y=y)
-        with open_target(output) as file:
-            file.write(buffer.getvalue())
-    else:
-        dump_svmlight(X, y, text_target(output))
+    note = write_rows(X, table.y, output)
     if save is not None:
         ranges.save(save)
     varying = int((ranges.largest > ranges.least).sum())
@@ -58,4 +47,5 @@ def scale(
     text = f"{X.shape[0]} rows, {varying} columns scaled to [{ranges.lower:g}, {ranges.upper:g}]"
     if constant:
         text += f", {constant} constant columns set to zero"
+    text += f"; {note}" if note else ""
     answer(record, text, as_json, aside=to_output(output))

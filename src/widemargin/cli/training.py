@@ -89,7 +89,9 @@ def train(
     settings = {name: number(value) for name, value in given.items() if value is not None}
     settings |= dict(assignment(text) for text in setting or ())
     if easy:
-        train_easily(data, output, target, settings, format, as_json)
+        if ranges is not None:
+            raise typer.BadParameter("--easy finds ranges of its own; leave --ranges out")
+        train_easily(data, output, target, (task, machine, settings), format, as_json)
         return
     table = read_data(data, target, ranges)
     task = task_of(table.y) if task == "auto" else task

@@ -212,7 +212,7 @@ def train_easily(
     data: str,
     output: str,
     target: str | None,
-    settings: dict[str, Any],
+    wanted: tuple[str, str, dict[str, Any]],
     format: str | None,
     as_json: bool,
 ) -> None:
@@ -223,7 +223,9 @@ def train_easily(
     sparse = not isinstance(table.X, np.ndarray)
     ranges = Ranges.of(table.X, 0.0 if sparse else -1.0, 1.0)
     table = Table(ranges.apply(table.X), table.y, table.features)
-    search = start_search(table, task_of(table.y), "auto", settings, 5, 0)
+    task, machine, settings = wanted
+    task = task_of(table.y) if task == "auto" else task
+    search = start_search(table, task, machine, settings, 5, 0)
     run_search(search, _steps("C", COARSE_C), _steps("gamma", COARSE_GAMMA), 2)
     ranges.save(f"{output}.range")
     _finish(search, output, format, as_json, f"{output}.range")
