@@ -18,7 +18,7 @@ from .plot import STYLES
 from .report import unique
 from .rivals import OURS, RIVALS
 from .run import cores_for, listed
-from .runs import Runner
+from .runs import Kept, Runner
 from .worker import Request
 
 DEFAULT_OUT = Path("build/benchmarks/curves.json")
@@ -120,14 +120,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit-seconds", type=int, default=300, help="for each fit")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for quiet")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="a .json file")
+    parser.add_argument("--resume", action="store_true", help="go on with the runs of --out")
     given = parser.parse_args(arguments)
     rivals = [OURS, *(r for r in given.rivals if r != OURS and RIVALS[r].available())]
-    runner, records = Runner(given.patience), []
+    kept = Kept(given.out.with_suffix(".runs"), resume=given.resume)
+    runner, records = Runner(given.patience, kept), []
     for name in given.sets:
         for request in requests(name, rivals, given.data, given.limit_seconds):
             records.append(measured(name, request, runner))
             sys.stderr.write(f"{records[-1]}\n")
-    given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     draw(records, given.out.with_suffix(".png"))
     sys.stdout.write(f"Written: {given.out}, {given.out.with_suffix('.png')}\n")

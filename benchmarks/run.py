@@ -17,7 +17,7 @@ from typing import Any
 
 from . import datasets, goals, plot, report
 from .rivals import OURS, RIVALS
-from .runs import Runner
+from .runs import Kept, Runner
 from .worker import Request
 
 DEFAULT_OUT = Path("build/benchmarks/result.json")
@@ -40,7 +40,7 @@ def listed(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
 
 
-def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path]:
+def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path, bool]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     published = [dataset.name for dataset in datasets.PUBLISHED]
     parser.add_argument("--data", type=Path, help="folder of the published data sets")
@@ -51,6 +51,7 @@ def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path]:
     parser.add_argument("--limit-seconds", type=int, default=300, help="for each fit")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for quiet")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="a .json file")
+    parser.add_argument("--resume", action="store_true", help="go on with the runs of --out")
     given = parser.parse_args(arguments)
     sets = given.sets or (published if given.data else [d.name for d in datasets.GENERATED])
     for name, known in ((sets, datasets.TABLE), (given.rivals, RIVALS)):
@@ -66,7 +67,7 @@ def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path]:
         given.data, sets, rivals, [int(t) for t in given.threads], given.repeats,
         given.limit_seconds, given.patience,
     )  # fmt: skip
-    return plan, given.out
+    return plan, given.out, given.resume
 
 
 def compare(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
@@ -120,8 +121,9 @@ def cores_for(threads: int) -> tuple[int, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    plan, out = read_arguments(arguments)
-    records = compare(plan, Runner(plan.patience))
+    plan, out, resume = read_arguments(arguments)
+    kept = Kept(out.with_suffix(".runs"), resume=resume)
+    records = compare(plan, Runner(plan.patience, kept))
     result = {
         "command": " ".join(["python -m benchmarks.run", *(arguments or sys.argv[1:])]),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "
@@ -129,7 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "date": time.strftime("%Y-%m-%d"),
         "records": records,
     }
-    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     comparisons = report.comparisons(records)
     text = report.markdown(result, comparisons) + "\n" + goals.markdown(goals.check(comparisons))

@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,42 @@ SAMPLE = 4000  # rows on which the two storages are compared
 LOADING = 120  # seconds for start, loading and warm-up, beyond the limits
 
 
+class Kept:
+    """Answers of runs, written down as soon as they are there, so that a comparison can go on.
+
+    Parameters
+    ----------
+    path : Path
+        A file with a line for each answer.
+    resume : bool
+        Whether what is there counts; otherwise the file begins anew.
+    """
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        self.path = path
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._asked: Counter[str] = Counter()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            path.unlink(missing_ok=True)
+        elif path.exists():
+            whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+            for line in filter(None, whole.split("\n")):  # a last line without an end was cut off
+                self._answers |= json.loads(line)
+            path.write_text(whole + "\n" * bool(whole), encoding="utf-8")
+
+    def answer(self, request: Request, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what the run says, or said the n-th time if it is now asked for the n-th time."""
+        asked = request.to_json()
+        name = f"{self._asked[asked]} {asked}"
+        self._asked[asked] += 1
+        if name not in self._answers:
+            self._answers[name] = run()
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({name: self._answers[name]}) + "\n")
+        return self._answers[name]
+
+
 @dataclass
 class Runner:
     """Runs requests one at a time, and judges each fit once.
@@ -30,9 +69,12 @@ class Runner:
     ----------
     patience : float
         Seconds to wait for a quiet machine before each run.
+    kept : Kept or None
+        Where answers are kept.
     """
 
     patience: float = 60.0
+    kept: Kept | None = None
     _qualities: dict[tuple[str, str], Quality] = field(default_factory=dict)
     _forms: dict[tuple[str, str], str] = field(default_factory=dict)
     _given_up: set[tuple[str, str]] = field(default_factory=set)
@@ -72,6 +114,12 @@ class Runner:
 
     def judged(self, request: Request, path: str | None = None) -> dict[str, Any]:
         """Run a request and judge the fit on its own, after the clock has stopped."""
+        return self._answered(request, lambda: self._judged(request, path))
+
+    def _answered(self, request: Request, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        return run() if self.kept is None else self.kept.answer(request, run)
+
+    def _judged(self, request: Request, path: str | None) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "expansion.npz"
             result = self.run(replace(request, expansion=str(file)), path)
@@ -112,8 +160,8 @@ class Runner:
             seconds = {}
             if len(forms) > 1:
                 sample = replace(request, rows=SAMPLE, predict=False)
-                for form in forms:
-                    result = self.run(replace(sample, form=form))
-                    seconds[form] = result.get("fit_seconds", float("inf"))
+                for one in (replace(sample, form=form) for form in forms):
+                    result = self._answered(one, partial(self.run, one))
+                    seconds[one.form] = result.get("fit_seconds", float("inf"))
             self._forms[key] = min(seconds, key=seconds.__getitem__) if seconds else forms[0]
         return self._forms[key]

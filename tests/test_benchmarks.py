@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from benchmarks import agreement, datasets
 from benchmarks.certificate import Expansion, Quality, certify, sorted_pairs
 from benchmarks.rivals import OURS, RIVALS, Settings
+from benchmarks.runs import Kept
+from benchmarks.worker import Request
 
 DATASET = datasets.TABLE["tiny"]
 SETTINGS = Settings(DATASET.C, DATASET.gamma)
@@ -200,3 +202,27 @@ def test_storages_and_two_classes(name):
         assert judged.infeasibility < 1e-6
         assert judged.violation < 1.1e-3
     np.testing.assert_allclose(duals, duals[0], rtol=1e-4)
+
+
+# --- going on ------------------------------------------------------------------------------------
+
+
+def test_a_comparison_goes_on_where_it_was_stopped(tmp_path):
+    """Each run is asked for twice; the process ended in the course of writing the third answer."""
+    requests = [Request("sklearn", "a.npz", "csr", C, 0.1, (0,)) for C in (1.0, 2.0)]
+    made = []
+
+    def ask(kept):
+        def run(request):
+            made.append(request.C)
+            return {"fit_seconds": len(made)}
+
+        return [kept.answer(r, lambda r=r: run(r))["fit_seconds"] for r in 2 * requests]
+
+    path = tmp_path / "out" / "result.runs"
+    assert ask(Kept(path, resume=True)) == [1, 2, 3, 4]
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join([*lines[:2], lines[2][:20]]), encoding="utf-8")
+    assert ask(Kept(path, resume=True)) == [1, 2, 5, 6]
+    assert ask(Kept(path, resume=True)) == [1, 2, 5, 6]
+    assert ask(Kept(path, resume=False)) == [7, 8, 9, 10]
