@@ -21,7 +21,8 @@ __all__ = ["FunctionSource", "GramSource", "NativeSource", "Source", "open_rows"
 Ids = NDArray[np.int64]
 Floats = NDArray[Any]
 
-SPARSE_BELOW = 0.4  # share of entries that are not zero; measured in benchmarks/tile.py
+SPARSE_BELOW = 0.4  # share of entries that are not zero; the table is in benchmarks/NOTES.md
+SPARSE_BELOW_WIDE, WIDE = 0.3, 400  # with so many features
 SAMPLED_ROWS = 256
 CONVERTED_VALUES = 1 << 18  # numbers converted to float64 at once, within the cache
 SMALL_PANELS = 8  # a share of the limit so small is stored in any case: the columns of a block
@@ -116,7 +117,9 @@ class NativeSource:
             of_products = spec.kind.name not in ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")
             self.share = share = _share_of_nonzeros(X)
             self._opened = {"given": open_rows(X)}
-            self.sparse = of_products and share < SPARSE_BELOW
+            self.sparse = of_products and share < (
+                SPARSE_BELOW if X.shape[1] < WIDE else SPARSE_BELOW_WIDE
+            )
             entries = X.shape[1] * (2.0 * share if self.sparse else 1.0)
             self.dear, self.effort = entries > DEAR_ENTRIES, 0.1 + 0.004 * entries
             centred = spec.kind.name == "RBF" and not self.sparse and not is_sparse(X)
