@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import widemargin
-from widemargin import SVC, LinearSVC, Pegasos, Status
+from widemargin import SVC, LinearSVC, Pegasos, Status, kkt_report
 from widemargin.backends.cpu import online
+from widemargin.estimators import progress
 from widemargin.kernels import RBF, Polynomial, Spectrum
 
 X, Y = make_blobs(150, 4, centers=3, cluster_std=3.0, random_state=5)
@@ -25,12 +25,6 @@ WIDE = np.hstack([X, np.ones((150, 1))])  # the constant feature carries the int
 FEW = dict(shuffle=False, gap_tol=0.0)
 
 few_passes = pytest.mark.filterwarnings("ignore:Pegasos stopped at max_iter")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([Pegasos(), Pegasos("rbf", lam=0.01, max_iter=50)])
-def test_check_estimator(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def naive(rows: Any, labels: Any, lam: float, passes: int, batch: int, project: bool) -> list:
@@ -296,5 +290,76 @@ def test_errors_name_the_argument(model: Any, message: str) -> None:
 
 
 def test_cost_is_of_no_use_to_a_stream() -> None:
-    with pytest.raises(ValueError, match=r"partial_fit needs lam, found C=1\.0"):
-        Pegasos(C=1.0).partial_fit(X, Y, classes=[0, 1, 2])
+    for settings, found in ((dict(C=1.0), r"C=1\.0"), (dict(class_weight="balanced"), "class_we")):
+        with pytest.raises(ValueError, match=f"partial_fit needs lam.*found {found}"):
+            Pegasos(**settings).partial_fit(X, Y, classes=[0, 1, 2])
+
+
+WEIGHTS = np.random.default_rng(0).integers(0, 4, 150).astype(float)
+REPEATED = np.repeat(np.arange(150), WEIGHTS.astype(int))
+
+
+@pytest.mark.parametrize("labels", [SIGNS, Y], ids=["two", "three"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(
+    "settings",
+    [dict(lam=0.02), dict(C=0.1, project=True, batch_size=4), dict(lam=0.02, average=False)],
+)
+def test_weights_are_repeated_rows(settings: dict, kernel: str, labels: Any) -> None:
+    settings = dict(kernel=kernel, gap_tol=2e-3, max_iter=10_000, **settings)
+    weighted = Pegasos(**settings).fit(X, labels, WEIGHTS)
+    repeated = Pegasos(**settings).fit(X[REPEATED], labels[REPEATED])
+    assert weighted.lam_ == pytest.approx(repeated.lam_)
+    for model, other in ((weighted, repeated), (repeated, weighted)):
+        assert model.duality_gap_ <= 2e-3
+        assert model.primal_objective_ >= other.dual_objective_ * (1 - 1e-12)
+    cost = WEIGHTS / (weighted.lam_ * WEIGHTS.sum())
+    largest = weighted.alpha_ if labels is SIGNS else np.abs(weighted.alpha_).max(axis=1)
+    assert (largest <= cost * (1 + 1e-9)).all()
+    f = weighted.decision_function(X)
+    if labels is SIGNS:
+        losses = np.maximum(0.0, 1.0 - SIGNS * f)
+    else:
+        rows = np.arange(150), Y
+        short = f + 1.0 - f[rows][:, None]
+        short[rows] = 0.0
+        losses = short.max(axis=1)
+    if kernel == "linear":
+        size = (weighted.coef_**2).sum() + (weighted.intercept_**2).sum()
+        assert 0.5 * size + cost @ losses == pytest.approx(weighted.primal_objective_)
+    if labels is SIGNS:
+        assert kkt_report(weighted, X, labels, WEIGHTS).gap == pytest.approx(weighted.duality_gap_)
+
+
+@few_passes
+def test_each_step_is_multiplied_by_the_weight() -> None:
+    lam, weights = 0.05, np.where(np.arange(150) % 3, 1.0, 2.5)
+    model = Pegasos(lam=lam, average=False, max_iter=2, **FEW).fit(X, SIGNS, weights)
+    u = np.zeros(5)
+    for t, i in enumerate([*range(150)] * 2):
+        if SIGNS[i] * (WIDE[i] @ u) < lam * t or t == 0:
+            u += weights[i] / weights.mean() * SIGNS[i] * WIDE[i]
+    w = u / (lam * 300)
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), w, rtol=1e-10)
+
+
+def test_weights_of_classes() -> None:
+    rows = X / 10.0
+    few = np.where(np.arange(150) % 10 == 0, SIGNS, 1)
+    shares = [
+        np.mean(Pegasos(lam=0.05, class_weight=w).fit(rows, few).predict(rows) == -1)
+        for w in (None, "balanced", {-1: 50.0})
+    ]
+    assert shares[0] < shares[1] <= shares[2]
+    by_row = Pegasos(lam=0.05).fit(rows, few, np.where(few == -1, 50.0, 1.0))
+    by_class = Pegasos(lam=0.05, class_weight={-1: 50.0}).fit(rows, few)
+    np.testing.assert_array_equal(by_row.coef_, by_class.coef_)
+
+
+def test_verbose_shows_a_line_after_a_second(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(progress, "FIRST_AFTER", 0.0)
+    Pegasos(lam=0.05, verbose=True).fit(X, SIGNS)
+    shown = capsys.readouterr().err
+    assert "150 rows" in shown
+    assert "gap" in shown
+    assert "nan" not in shown

@@ -14,7 +14,8 @@ struct Learner {
 };
 
 Learner make_learner(int rule, double rate, Index outputs, double offset, double constant,
-                     Index batch, bool project, In1<Index> labels, Out1<double> weights,
+                     Index batch, bool project, In1<Index> labels,
+                     std::optional<In1<double>> importance, Out1<double> weights,
                      std::optional<Out1<double>> second, Out1<double> scale, Out1<Index> row,
                      Out1<Index> rival, Out1<double> amount, Out1<Index> time) {
     require(rule >= 0 && rule <= int(SweepRule::balanced), "no such rule");
@@ -26,17 +27,19 @@ Learner make_learner(int rule, double rate, Index outputs, double offset, double
     require(rival.shape(0) == row.shape(0) && amount.shape(0) == row.shape(0) &&
                 time.shape(0) == row.shape(0),
             "one entry for each move");
+    require(!importance || importance->shape(0) == labels.shape(0), "one importance for each row");
     const Index classes = outputs == 1 ? 2 : outputs;
     for (std::size_t i = 0; i < labels.shape(0); ++i)
         require(labels.data()[i] >= 0 && labels.data()[i] < classes, "no such class");
-    return {{SweepRule(rule), rate, outputs, offset, constant, batch, 0.0, labels.data(), project},
+    return {{SweepRule(rule), rate, outputs, offset, constant, batch, 0.0, labels.data(), project,
+             importance ? importance->data() : nullptr},
             {weights.data(), second ? second->data() : nullptr, scale.data(), scale.data() + 1,
              scale.data() + 2},
             {row.data(), rival.data(), amount.data(), time.data()},
             Index(weights.shape(0)),
             Index(labels.shape(0)),
             Index(row.shape(0)),
-            nb::make_tuple(labels, weights, second, scale, row, rival, amount, time)};
+            nb::make_tuple(labels, importance, weights, second, scale, row, rival, amount, time)};
 }
 
 std::tuple<Index, Index> sweep(const DataRows& rows, const Learner& learner, In1<Index> order,
@@ -103,8 +106,8 @@ void bind_online(nb::module_& m) {
     nb::class_<Learner>(m, "Learner");
     m.def("learner", make_learner, nb::arg("rule"), nb::arg("rate"), nb::arg("outputs"),
           nb::arg("offset"), nb::arg("constant"), nb::arg("batch"), nb::arg("project"),
-          nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
-          nb::arg("second").noconvert().none(), nb::arg("scale").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("importance").noconvert().none(),
+          nb::arg("weights").noconvert(), nb::arg("second").noconvert().none(), nb::arg("scale").noconvert(),
           nb::arg("row").noconvert(), nb::arg("rival").noconvert(), nb::arg("amount").noconvert(),
           nb::arg("time").noconvert());
     m.def("sweep", sweep, nb::arg("rows"), nb::arg("learner"), nb::arg("order").noconvert(),

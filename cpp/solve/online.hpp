@@ -219,7 +219,8 @@ class Teacher {
         if (scale != 1.0)
             for (double& value : score_) value *= scale;
         const double norm = needs_norms(p_) ? learner_.norm(i) : 0.0;
-        const Judgement found = judge(p_, score_.data(), p_.labels[i], seen, norm);
+        Judgement found = judge(p_, score_.data(), p_.labels[i], seen, norm);
+        if (p_.importance) found.amount *= p_.importance[i];
         counts_.mistakes += !(found.margin > 0);
         if (found.amount == 0) return;
         margin_[std::size_t(counts_.moves - before)] = found.margin;
@@ -237,7 +238,8 @@ class Teacher {
                 margin = *state_.scale * lead(p_, score_.data(), label, log_.rival[m]);
             }
             const double sides = p_.outputs == 1 ? 1.0 : 2.0;  // weight vectors that move
-            *state_.squared_norm += 2 * margin + sides * learner_.norm(i);
+            const double step = log_.amount[m] * *state_.scale;
+            *state_.squared_norm += step * (2 * margin + step * sides * learner_.norm(i));
         }
         learner_.move(i, label, log_.rival[m], log_.amount[m], *state_.clock);
     }

@@ -24,6 +24,7 @@ struct Sweep {
     double seen;          // rows before this call
     const Index* labels;  // of each row of the data
     bool project;         // pegasos: keep |w| <= 1 / sqrt(rate)
+    const double* importance = nullptr;  // what each row's amount is multiplied by, if not by one
 };
 
 // What changes: weights [features + 1][outputs], the constant's last. `second` has the same shape

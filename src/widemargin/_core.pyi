@@ -898,6 +898,10 @@ def learner(
     labels: Annotated[
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    importance: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],

@@ -35,9 +35,9 @@ class KernelForm(OnlineClassifier):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _kernel(self, X: Any) -> Kernel | None:
+    def _kernel(self, X: Any, importance: Vector | None = None) -> Kernel | None:
         if not hasattr(self, "kernel_"):
-            weights = np.ones(count_rows(X))
+            weights = np.ones(count_rows(X)) if importance is None else importance
             kernel = resolve_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
             if kernel is None:
                 raise ValueError(

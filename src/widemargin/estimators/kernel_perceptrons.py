@@ -186,8 +186,8 @@ class AveragedPerceptron(_KernelPerceptrons):
             n_jobs=n_jobs, callback=callback,
         )  # fmt: skip
 
-    def _kernel(self, X: Any) -> Kernel | None:
-        kernel = super()._kernel(X)
+    def _kernel(self, X: Any, importance: Vector | None = None) -> Kernel | None:
+        kernel = super()._kernel(X, importance)
         return None if isinstance(kernel, Linear) else kernel
 
 

@@ -235,7 +235,8 @@ def _of_weights(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list[RowC
     k, labels = len(estimator.classes_), numbered(estimator, y)
     X = check_rows(estimator, X, y, reset=False, objects=hasattr(estimator, "dual_coef_"))
     if hasattr(estimator, "alpha_"):
-        return [_of_pegasos(estimator, X, labels)]
+        weights = check_weights(sample_weight, labels.size) * estimator.class_weight_[labels]
+        return [_of_pegasos(estimator, X, labels, weights)]
     if any(isinstance(s, JointSolution) for s in estimator.solutions_):
         raise ValueError(JOINT)
     weights = check_weights(sample_weight, labels.size) * estimator.class_weight_[labels]
@@ -284,7 +285,7 @@ def _of_linear(
     )
 
 
-def _of_pegasos(estimator: Any, X: Any, labels: Ids) -> RowConditions:
+def _of_pegasos(estimator: Any, X: Any, labels: Ids, weights: Vector) -> RowConditions:
     alpha = estimator.alpha_
     if alpha.ndim > 1:
         raise ValueError(JOINT)
@@ -299,8 +300,8 @@ def _of_pegasos(estimator: Any, X: Any, labels: Ids) -> RowConditions:
         rows = X[support] if hasattr(X, "shape") else [X[i] for i in support]
         off = f - (np.asarray(estimator.kernel_(X, rows)) + constant) @ pull[support]
         balance = 0.0
-    cost = 1.0 / (estimator.lam_ * labels.size)
-    at_bound = alpha >= cost * (1.0 - ALMOST)
+    costs = weights / (estimator.lam_ * float(weights.sum()))
+    at_bound = alpha >= costs * (1.0 - ALMOST)
     margin = signs * f
     return RowConditions(
         name=f"{estimator.classes_[1]} against {estimator.classes_[0]}",
@@ -308,7 +309,7 @@ def _of_pegasos(estimator: Any, X: Any, labels: Ids) -> RowConditions:
         alpha=alpha,
         margin=margin,
         slack=np.maximum(0.0, 1.0 - margin),
-        residual=_residual(alpha, at_bound, margin),
+        residual=np.where(weights > 0, _residual(alpha, at_bound, margin), 0.0),
         at_bound=at_bound,
         stationarity=float(np.abs(off).max(initial=0.0)),
         balance=balance,

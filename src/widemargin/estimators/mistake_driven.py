@@ -18,6 +18,7 @@ from .validation import check_flag, check_number
 __all__ = ["MistakeDriven"]
 
 Ids = NDArray[np.int64]
+Vector = NDArray[np.float64]
 
 
 class MistakeDriven(OnlineClassifier):
@@ -30,10 +31,10 @@ class MistakeDriven(OnlineClassifier):
         check_number("n_iter_no_change", self.n_iter_no_change, low=1, whole=True)
         check_flag("mistake_bound", self.mistake_bound)
 
-    def _learn(self, X: Any, labels: Ids, *, whole: bool) -> None:
+    def _learn(self, X: Any, labels: Ids, importance: Vector | None, *, whole: bool) -> None:
         if whole:
             self._check_bound()
-        super()._learn(X, labels, whole=whole)
+        super()._learn(X, labels, importance, whole=whole)
 
     def _teach(self, learner: Any, monitor: Monitor, *, whole: bool) -> Status:
         tolerance, patience = self.tol if whole else None, int(self.n_iter_no_change)

@@ -15,7 +15,7 @@ from ..solution import Progress, Status
 from ..solvers.monitor import Limits, Monitor
 from .labels import known_labels, number_labels
 from .scores import ScoreClassifier
-from .validation import check_flag, check_number, check_rows
+from .validation import check_flag, check_number, check_rows, check_weights
 from .whole import whole_or_nothing
 
 __all__ = ["OnlineClassifier", "nothing", "stack_rows", "take"]
@@ -24,7 +24,14 @@ Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Learner = LinearLearner | KernelLearner
 
-FITTED = ("_weights", "_coefficients", "_moves", "_scale", "_machine")  # private attributes
+FITTED = (
+    "_weights",
+    "_coefficients",
+    "_moves",
+    "_scale",
+    "_machine",
+    "_line",
+)  # private attributes
 
 
 class OnlineClassifier(ScoreClassifier, BaseEstimator):
@@ -36,7 +43,7 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
     def _rule(self, X: Any) -> Rule:
         raise NotImplementedError
 
-    def _kernel(self, X: Any) -> Kernel | None:
+    def _kernel(self, X: Any, importance: Vector | None = None) -> Kernel | None:
         """Return the kernel, or None to learn the weights of the features."""
         return None
 
@@ -74,12 +81,15 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
         self
             The fitted estimator.
         """
+        return self._fit(X, y, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_settings()
         with whole_or_nothing(self, FITTED, keep=False):
             X = check_rows(self, X, y, reset=True, objects=self._takes_objects())
-            self.classes_, labels, _ = number_labels(type(self).__name__, y, None)
+            self.classes_, labels, weights = number_labels(type(self).__name__, y, sample_weight)
             self._forget()
-            self._learn(X, labels, whole=True)
+            self._learn(X, labels, self._importance(labels, weights, whole=True), whole=True)
         self._finish(X, labels)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
@@ -105,9 +115,14 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
         self
             The estimator.
         """
+        return self._go_on(X, y, classes, None)
+
+    def _go_on(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         self._check_settings()
         with whole_or_nothing(self, FITTED, keep=True):
-            self._learn(*self._more(X, y, classes), whole=False)
+            X, labels = self._more(X, y, classes)
+            weights = check_weights(sample_weight, labels.size)
+            self._learn(X, labels, self._importance(labels, weights, whole=False), whole=False)
         if self.status_ is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status_.value)
         return self
@@ -128,14 +143,18 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _learn(self, X: Any, labels: Ids, *, whole: bool) -> None:
+    def _importance(self, labels: Ids, weights: Vector, *, whole: bool) -> Vector | None:
+        """Return what the moves of each row are multiplied by; None for ones."""
+        return None
+
+    def _learn(self, X: Any, labels: Ids, importance: Vector | None, *, whole: bool) -> None:
         """Sweep over the rows and keep the outcome."""
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        kernel = self._kernel(X)
+        kernel = self._kernel(X, importance)
         learner = (
-            self._linear_learner(X, labels, outputs)
+            self._linear_learner(X, labels, outputs, importance)
             if kernel is None
-            else self._kernel_learner(X, labels, outputs, kernel)
+            else self._kernel_learner(X, labels, outputs, kernel, importance)
         )
         monitor = Monitor(self._limits(int(self.max_iter) if whole else 1), self._report)
         learner.pause = _clock(monitor)
@@ -160,7 +179,9 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
     def _report(self, progress: Progress) -> bool:
         return self.callback is not None and self.callback(progress) is True
 
-    def _sweeper(self, order: Ids) -> dict[str, Any]:
+    def _sweeper(self, order: Ids, importance: Vector | None) -> dict[str, Any]:
+        if importance is not None:  # rows of no weight are left out
+            order = order[importance[order] > 0]
         random = None
         if self.shuffle:
             seed = check_random_state(self.random_state).randint(1 << 31)
@@ -170,17 +191,22 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
             "random": random,
             "seen": self.t_,
             "keep_moves": self._keeps_moves,
+            "importance": importance,
         }
 
-    def _linear_learner(self, X: Any, labels: Ids, outputs: int) -> LinearLearner:
+    def _linear_learner(
+        self, X: Any, labels: Ids, outputs: int, importance: Vector | None
+    ) -> LinearLearner:
         weights, second = getattr(self, "_weights", (None, None))
         order = np.arange(labels.size)
         return self._forms[0](
             X, labels, outputs, self._rule(X), weights=weights, second=second,
-            **self._sweeper(order),
+            **self._sweeper(order, importance),
         )  # fmt: skip
 
-    def _kernel_learner(self, X: Any, labels: Ids, outputs: int, kernel: Kernel) -> KernelLearner:
+    def _kernel_learner(
+        self, X: Any, labels: Ids, outputs: int, kernel: Kernel, importance: Vector | None
+    ) -> KernelLearner:
         """Return the dual form; the support vectors of earlier calls go before the new rows."""
         self.kernel_ = kernel
         coefficients, second = np.zeros((2, labels.size, outputs))
@@ -193,6 +219,8 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
                 for old, new in zip(before, (coefficients, second), strict=True)
             )
             labels = np.concatenate([np.zeros(len(before[0]), dtype=np.int64), labels])
+            if importance is not None:
+                importance = np.concatenate([np.zeros(len(before[0])), importance])
         count = coefficients.shape[0]
         data = CpuKernelData(
             rows,
@@ -203,7 +231,7 @@ class OnlineClassifier(ScoreClassifier, BaseEstimator):
         )
         return self._forms[1](
             data, labels, outputs, self._rule(X), coefficients=coefficients, second=second,
-            **self._sweeper(np.arange(count - count_rows(X), count)),
+            **self._sweeper(np.arange(count - count_rows(X), count), importance),
         )  # fmt: skip
 
     # --- what a fit leaves behind ---------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Pegasos."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,13 @@ from ..backends.cpu import thread_count
 from ..backends.cpu.online import Rule, RuleKind
 from ..backends.cpu.pegasos import CpuPegasos, KernelPegasos, LinearPegasos
 from ..kernels import Kernel, Linear
-from ..solution import Status
+from ..solution import Progress, Status
 from ..solvers.monitor import Limits, Monitor
 from ..solvers.pegasos import pegasos
 from .kernel_form import KernelForm
+from .labels import class_weights
 from .online import Learner, nothing
+from .progress import ProgressLine
 from .validation import check_flag, check_number
 
 __all__ = ["Pegasos"]
@@ -36,11 +38,13 @@ class Pegasos(KernelForm):
 
         minimise  lam/2 ||w||² + (1/n) sum_i max(0, 1 − y_i w.x_i),   y_i = ±1
 
-    with w holding the intercept as the weight of a constant feature. At the t-th row ::
+    with w holding the intercept as the weight of a constant feature; of weighted rows the mean is a
+    weighted one. At the t-th row ::
 
         w <- (1 − 1/t) w   and, if y_i w.x_i < 1,   w <- w + y_i x_i / (lam t)
 
-    Many classes have one problem with the loss max_k (w_k.x + [k != y]) − w_y.x.
+    times the row's weight as a share of the mean one. Many classes have one problem with the loss
+    max_k (w_k.x + [k != y]) − w_y.x.
 
     Parameters
     ----------
@@ -55,6 +59,8 @@ class Pegasos(KernelForm):
         As for `SVC`.
     fit_intercept : bool, default=True
         Whether there is an intercept: a weight like the others, of a constant feature 1.
+    class_weight : dict, 'balanced' or None, default=None
+        Weight of each class; it multiplies `sample_weight`.
     max_iter : int, default=1000
         Largest number of passes over the rows.
     gap_tol : float, default=0.01
@@ -73,6 +79,8 @@ class Pegasos(KernelForm):
         Seed of the orders.
     max_time : float, default=None
         Largest time in seconds.
+    verbose : bool, default=False
+        Show a line of progress on standard error after the first second.
     n_jobs : int, default=None
         Threads of the objectives and of kernel values; the passes take one. No result depends on
         it.
@@ -90,8 +98,8 @@ class Pegasos(KernelForm):
     lam_ : float
         lam, given or from C.
     alpha_ : array of shape (n_samples,) or (n_samples, n_classes)
-        The dual point: 0 <= alpha_i <= 1 / (lam n), and with many classes signed, the row's own
-        class taking what the others give.
+        The dual point: 0 <= alpha_i <= 1 / (lam n), times the row's weight as a share of the mean;
+        with many classes signed, the row's own class taking what the others give.
     primal_objective_, dual_objective_, duality_gap_ : float
         ½||w||² + sum of losses / (lam n), a lower bound of its smallest value, and their relative
         distance. All are recomputed from ``coef_`` and ``alpha_`` alone, in float64.
@@ -109,6 +117,8 @@ class Pegasos(KernelForm):
     for a large C; columns of about the same scale help. Memory: a few numbers for each row and
     feature. There is a dual point since each pass counts each margin error once; see
     ``widemargin.solvers.pegasos``. It is not known after ``partial_fit``, which keeps no rows.
+    A row of weight 2 moves w once by twice as much, where the row twice moves it twice: the two
+    have one objective, but not the same steps.
 
     References
     ----------
@@ -141,6 +151,7 @@ class Pegasos(KernelForm):
         gamma: Any = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        class_weight: Any = None,
         max_iter: int = 1000,
         gap_tol: float = 0.01,
         average: bool = True,
@@ -149,6 +160,7 @@ class Pegasos(KernelForm):
         shuffle: bool = True,
         random_state: Any = 0,
         max_time: float | None = None,
+        verbose: bool | int = False,
         n_jobs: int | None = None,
         callback: Any = None,
     ) -> None:
@@ -159,6 +171,7 @@ class Pegasos(KernelForm):
         self.gamma = gamma
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.gap_tol = gap_tol
         self.average = average
@@ -167,6 +180,7 @@ class Pegasos(KernelForm):
         self.shuffle = shuffle
         self.random_state = random_state
         self.max_time = max_time
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.callback = callback
 
@@ -180,8 +194,8 @@ class Pegasos(KernelForm):
         check_flag("average", self.average)
         check_flag("project", self.project)
 
-    def _kernel(self, X: Any) -> Kernel | None:
-        kernel = super()._kernel(X)
+    def _kernel(self, X: Any, importance: Vector | None = None) -> Kernel | None:
+        kernel = super()._kernel(X, importance)
         return None if isinstance(kernel, Linear) else kernel
 
     def _rule(self, X: Any) -> Rule:
@@ -204,14 +218,77 @@ class Pegasos(KernelForm):
 
     # --- fitting -----------------------------------------------------------------------------
 
-    def _learn(self, X: Any, labels: Ids, *, whole: bool) -> None:
-        if not whole and self.C is not None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sweep over the rows until the gap is small enough, or to a limit.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: in the objective 2 counts as the row twice, 0 as the row left out.
+            The steps are others, so that the result is the same only as far as the gap tells.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from one sweep over some more rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row against one, the mean of all rows being known to nobody yet.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        return self._go_on(X, y, classes, sample_weight)
+
+    def _importance(self, labels: Ids, weights: Vector, *, whole: bool) -> Vector | None:
+        """Return the weight of each row; of the whole data, as a share of the mean one."""
+        if not whole and (self.C is not None or self.class_weight == "balanced"):
+            name, value = ("class_weight", "balanced") if self.C is None else ("C", self.C)
             raise ValueError(
-                f"partial_fit needs lam, found C={self.C!r}: C multiplies the sum over all rows, "
-                "whose number nobody knows yet; set C=None and choose lam"
+                f"partial_fit needs lam and a class_weight that is known beforehand, found "
+                f"{name}={value!r}, which depends on all rows to come; give lam, and class_weight "
+                "as a dict"
             )
-        self.lam_ = float(self.lam) if self.C is None else 1.0 / (float(self.C) * labels.size)
-        super()._learn(X, labels, whole=whole)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, labels, weights)
+        weights = weights * self.class_weight_[labels]
+        total = float(weights.sum())
+        self.lam_ = float(self.lam) if self.C is None else 1.0 / (float(self.C) * total)
+        if (weights == 1.0).all():
+            return None
+        return weights * (np.count_nonzero(weights) / total) if whole else weights
+
+    def _learn(self, X: Any, labels: Ids, importance: Vector | None, *, whole: bool) -> None:
+        self._line = ProgressLine(float(self.gap_tol)) if self.verbose else None
+        try:
+            super()._learn(X, labels, importance, whole=whole)
+        finally:
+            if self._line is not None:
+                self._line.close()
+            del self._line
+
+    def _report(self, progress: Progress) -> bool:
+        if self._line is not None:
+            self._line(progress)
+        return super()._report(progress)
 
     def _teach(self, learner: Any, monitor: Monitor, *, whole: bool) -> Status:
         learner.scale[:] = self._scale

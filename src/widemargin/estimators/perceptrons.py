@@ -137,7 +137,7 @@ class Perceptron(MistakeDriven):
     def _rule(self, X: Any) -> Rule:
         return Rule(RuleKind.PERCEPTRON, float(self.eta0), constant=self._constant())
 
-    def _kernel(self, X: Any) -> Kernel | None:
+    def _kernel(self, X: Any, importance: Any = None) -> Kernel | None:
         return Linear() if self.dual else None
 
     def _keep(self, learner: Learner, rows: int) -> None:

@@ -1,7 +1,7 @@
 """The line that a verbose fit shows while it runs."""
 
 import sys
-from math import log
+from math import isnan, log
 from typing import TextIO
 
 from ..solution import Progress
@@ -42,8 +42,8 @@ class ProgressLine:
         """Return the line without its end."""
         return (
             f"{progress.time:7.1f} s  {progress.rows} rows, {progress.active} active  "
-            f"{progress.iterations} steps  gap {progress.gap:.1e}  "
-            f"violation {progress.violation:.1e}{self._left(progress)}"
+            f"{progress.iterations} steps  gap {progress.gap:.1e}"
+            f"{_violation(progress.violation)}{self._left(progress)}"
         )
 
     def _left(self, progress: Progress) -> str:
@@ -61,3 +61,8 @@ class ProgressLine:
         if self.shown and self.live:
             self.stream.write("\n")
             self.stream.flush()
+
+
+def _violation(value: float) -> str:
+    """Return what the line says of the violation, which not every solver knows on the way."""
+    return "" if isnan(value) else f"  violation {value:.1e}"

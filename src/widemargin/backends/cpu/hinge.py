@@ -8,6 +8,8 @@ __all__ = ["hinge_losses", "row_violations"]
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+ALL = 1.0 - 1e-12  # of a share, but for rounding
+
 
 def hinge_losses(scores: Vector, labels: Ids) -> Vector:
     """Return max_k (f_k + [k != y]) − f_y of each row; max(0, 1 − y f) with one output."""
@@ -16,20 +18,24 @@ def hinge_losses(scores: Vector, labels: Ids) -> Vector:
     return np.asarray(_shortfalls(scores, labels).max(axis=1))
 
 
-def row_violations(scores: Vector, labels: Ids, shares: Vector) -> Vector:
+def row_violations(
+    scores: Vector, labels: Ids, shares: Vector, whole: Vector | float = 1.0
+) -> Vector:
     """Return by how much a class with a share falls short of the largest loss of its row.
 
-    What is left of a row's shares belongs to its own class, at which nothing is lost.
+    What is left of a row's shares, which are `whole` together, belongs to its own class, at which
+    nothing is lost.
     """
     if scores.shape[1] == 1:
         short, share = _shortfall(scores[:, 0], labels), np.abs(shares[:, 0])
-        rising = np.where(share < 1.0, np.maximum(short, 0.0), 0.0)
+        rising = np.where(share < ALL * whole, np.maximum(short, 0.0), 0.0)
         return rising + np.where(share > 0.0, np.maximum(-short, 0.0), 0.0)
     losses, parts = _shortfalls(scores, labels), -shares
     own = np.arange(labels.size), labels
-    parts[own] = 1.0 + parts[own]
+    parts[own] = whole + parts[own]
     off = losses.max(axis=1, keepdims=True) - losses
-    return np.asarray(np.where(parts > 0, off, 0.0).max(axis=1))
+    least = np.broadcast_to((1.0 - ALL) * whole, labels.shape)[:, None]
+    return np.asarray(np.where(parts > least, off, 0.0).max(axis=1))
 
 
 def _shortfall(f: Vector, labels: Ids) -> Vector:

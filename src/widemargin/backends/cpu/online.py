@@ -125,6 +125,8 @@ class _Sweeper:
         Rows seen before, by earlier calls.
     keep_moves : bool
         Whether to record every move.
+    importance : array or None
+        What each row's amount is multiplied by; None for ones.
     """
 
     def __init__(
@@ -137,7 +139,9 @@ class _Sweeper:
         random: np.random.Generator | None = None,
         seen: int = 0,
         keep_moves: bool = False,
+        importance: Vector | None = None,
     ) -> None:
+        self.importance = importance
         self.labels, self.outputs, self.rule = labels, outputs, rule
         self.order, self.random, self.seen = order, random, seen
         self.rows = int(order.size)
@@ -151,11 +155,13 @@ class _Sweeper:
         self._row, self._rival, self._time = np.empty((3, room), dtype=np.int64)
         self._amount = np.empty(room)
 
-    def _open(self, labels: Ids, weights: Vector, second: Vector | None) -> Any:
+    def _open(
+        self, labels: Ids, importance: Vector | None, weights: Vector, second: Vector | None
+    ) -> Any:
         rule = self.rule
         return _core.learner(
             int(rule.kind), rule.rate, self.outputs, rule.offset, rule.constant, rule.batch,
-            rule.project, labels, weights, second, self.scale,
+            rule.project, labels, importance, weights, second, self.scale,
             self._row, self._rival, self._amount, self._time,
         )  # fmt: skip
 
@@ -229,7 +235,7 @@ class LinearLearner(_Sweeper):
         self._size = -(-size // rule.batch) * rule.batch
         self._new_log(min(self._size, self.rows))
         flat = None if self.second is None else self.second.reshape(-1)
-        self._learner = self._open(labels, self.weights.reshape(-1), flat)
+        self._learner = self._open(labels, self.importance, self.weights.reshape(-1), flat)
 
     def _parts(self, order: Ids) -> Iterator[Ids]:
         for first in range(0, order.size, self._size):
@@ -296,7 +302,8 @@ class KernelLearner(_Sweeper):
         else:
             base, gram = self._gram[part] @ self.coefficients, self._gram[np.ix_(part, part)]
         weights, second = np.zeros((2, part.size, self.outputs))
-        learner = self._open(self.labels[part], weights.reshape(-1), second.reshape(-1))
+        importance = None if self.importance is None else self.importance[part]
+        learner = self._open(self.labels[part], importance, weights.reshape(-1), second.reshape(-1))
         moves, mistakes = _core.sweep_block(
             learner, base + self.rule.offset, gram, float(self.seen)
         )

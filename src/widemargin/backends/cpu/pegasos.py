@@ -5,7 +5,8 @@ In the form with C = 1 / (lam n), in which all objectives of the library are sta
     primal  ½||w||² + C sum_i loss_i(w)
     dual    C sum_i p_i − ½||u||²,   u = C sum_i p_i y_i x_i,   0 <= p_i <= 1
 
-and, for many classes, a share p_ij for each class j but the row's own, which pulls w_j down and the
+with p_i at most the row's importance, and its loss times as much, where rows have weights; and, for
+many classes, a share p_ij for each class j but the row's own, which pulls w_j down and the
 row's class up, with sum_j p_ij <= 1. The shares are those of passes over the rows: the margin
 errors of a row, divided by its visits.
 """
@@ -75,6 +76,11 @@ class _Projected(_Sweeper):
         """Return the largest norm of a row."""
         raise NotImplementedError
 
+    @property
+    def importances(self) -> Vector | float:
+        """What each row's loss is multiplied by."""
+        return 1.0 if self.importance is None else self.importance
+
     def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
         """Return weights, their second vector, and what else is in the same units."""
         raise NotImplementedError
@@ -102,7 +108,8 @@ class _Projected(_Sweeper):
         while first < order.size:
             last = first + self._size
             if self.rule.project:
-                rows = MOST_SHRINKING * self.rule.rate**0.5 * self.seen / self._radius()
+                length = self._radius() * max(1.0, float(np.max(self.importances)))
+                rows = MOST_SHRINKING * self.rule.rate**0.5 * self.seen / length
                 last = first + min(self._size, max(1, int(rows / batch)) * batch)
             yield order[first:last]
             first = last
@@ -121,7 +128,7 @@ class LinearPegasos(_Projected, LinearLearner):
         super().__init__(*args, **settings)
         self._pulls = np.zeros((self.labels.size, self.outputs if self.outputs > 1 else 0))
         self._with_sum = self._learner
-        self._without = self._open(self.labels, self.weights.reshape(-1), None)
+        self._without = self._open(self.labels, self.importance, self.weights.reshape(-1), None)
 
     def sum_over_time(self, wanted: bool) -> None:
         """Say whether the next rows count for an average, which doubles what a move writes."""
@@ -374,7 +381,7 @@ class CpuPegasos:
         return self.cost * float(np.abs(shares).sum()) / sides
 
     def _primal(self, point: Vector, scores: Vector) -> float:
-        losses = hinge_losses(scores, self.learner.labels)
+        losses = hinge_losses(scores, self.learner.labels) * self.learner.importances
         return 0.5 * self.learner.inner(point, point) + self.cost * float(losses.sum())
 
     def certificate(self) -> Certificate:
@@ -383,7 +390,8 @@ class CpuPegasos:
         (point,) = learner.embed(self.point)
         bound = learner.of_rows(self.cost * self.shares)
         scores = learner.scores(point) if self._scores is None else self._scores
-        off = row_violations(scores, learner.labels, self.shares)
+        off = row_violations(scores, learner.labels, self.shares, learner.importances)
+        off = np.where(np.asarray(learner.importances) > 0, off, 0.0)
         return Certificate(
             primal=self._primal(point, scores),
             dual=self._gain(self.shares) - 0.5 * learner.inner(bound, bound),
