@@ -350,7 +350,7 @@ def test_weights_of_classes() -> None:
         np.mean(Pegasos(lam=0.05, class_weight=w).fit(rows, few).predict(rows) == -1)
         for w in (None, "balanced", {-1: 50.0})
     ]
-    assert shares[0] < shares[1] <= shares[2]
+    assert shares[0] < min(shares[1:])
     by_row = Pegasos(lam=0.05).fit(rows, few, np.where(few == -1, 50.0, 1.0))
     by_class = Pegasos(lam=0.05, class_weight={-1: 50.0}).fit(rows, few)
     np.testing.assert_array_equal(by_row.coef_, by_class.coef_)
