@@ -107,9 +107,9 @@ void bind_online(nb::module_& m) {
     m.def("learner", make_learner, nb::arg("rule"), nb::arg("rate"), nb::arg("outputs"),
           nb::arg("offset"), nb::arg("constant"), nb::arg("batch"), nb::arg("project"),
           nb::arg("labels").noconvert(), nb::arg("importance").noconvert().none(),
-          nb::arg("weights").noconvert(), nb::arg("second").noconvert().none(), nb::arg("scale").noconvert(),
-          nb::arg("row").noconvert(), nb::arg("rival").noconvert(), nb::arg("amount").noconvert(),
-          nb::arg("time").noconvert());
+          nb::arg("weights").noconvert(), nb::arg("second").noconvert().none(),
+          nb::arg("scale").noconvert(), nb::arg("row").noconvert(), nb::arg("rival").noconvert(),
+          nb::arg("amount").noconvert(), nb::arg("time").noconvert());
     m.def("sweep", sweep, nb::arg("rows"), nb::arg("learner"), nb::arg("order").noconvert(),
           nb::arg("seen"));
     m.def("sweep_block", sweep_block, nb::arg("learner"), nb::arg("base").noconvert(),
