@@ -288,10 +288,7 @@ class CpuPegasos:
         self._squared = 0.0  # its length
         self.shares = np.zeros_like(learner.pulls)  # p, signed
         self._mark = _Mark(0, self.shares.copy(), np.zeros_like(place), learner.log_scale)
-        self._since, self._opened = (
-            0,
-            True,
-        )  # the average: rows seen at its start; whether it goes on
+        self._since, self._opened = 0, True  # the average: rows seen before it; whether it goes on
 
     def sweep(self) -> None:
         """Visit every row once."""
