@@ -155,7 +155,7 @@ def forged(corpus: list[bytes], chance: random.Random) -> bytes:
     """Return a changed file of our own format whose checksum is right."""
     header, body = header_of(chance.choice(corpus))
     noise = bytearray(body)
-    if chance.random() < 0.5:
+    if noise and chance.random() < 0.5:
         for _ in range(chance.randrange(1, 9)):
             noise[chance.randrange(len(noise))] ^= 1 << chance.randrange(8)
     return with_header(forge(header, chance), bytes(noise))
@@ -176,6 +176,9 @@ def use_model(data: bytes) -> None:
         with np.errstate(all="ignore"):
             model = wm.load(io.BytesIO(data), task=task)
             rows = rows_for(model)
+            if hasattr(model, "transform"):
+                model.transform(rows)
+                continue
             getattr(model, "decision_function", model.predict)(rows)
             model.predict(rows)
 
@@ -195,7 +198,7 @@ def use_forged(data: bytes) -> None:
     try:
         with np.errstate(all="ignore"):
             model = wm.load(io.BytesIO(data))
-            model.predict(rows_for(model))
+            getattr(model, "predict", getattr(model, "transform", None))(rows_for(model))
     except (AttributeError, KeyError, TypeError, Warning) as error:
         raise ValueError(f"a part is missing: {error!r}"[:900]) from error
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import widemargin as wm
+from widemargin.io.ranges import Ranges
 
 
 def facts(output):
@@ -69,6 +70,21 @@ def test_large_and_wide_data_are_advised_to_a_linear_machine(widemargin, folder)
     np.savez("many.npz", X=many, y=(many[:, 0] > 0).astype(int))
     found = facts(widemargin("doctor many.npz --json"))
     assert found["next"] == "widemargin train many.npz --machine LinearSVC -o model"
+
+
+def test_scaling_leaves_columns_in_order_and_the_rows_given_alone(widemargin, folder):
+    X = np.random.default_rng(0).uniform(-1, 1, (9, 6)).round(1)
+    X[0], X[1], X[2] = -1.0, 1.0, 0.0  # so the ranges are what they shall be
+    rows = sparse.csr_matrix(X)
+    ranges = Ranges.of(rows)
+    np.testing.assert_array_equal(ranges.apply(rows).toarray(), X)
+    ranges.least[2], ranges.largest[2] = 0.0, 0.0  # a column that disappears
+    scaled = ranges.apply(rows)
+    np.testing.assert_array_equal(rows.toarray(), X)
+    np.testing.assert_array_equal(scaled.toarray(), np.where(np.arange(6) == 2, 0.0, X))
+    wm.dump_svmlight(rows, np.arange(9), "a.svm")
+    (folder / "b.svm").write_text(widemargin("libsvm-scale a.svm")[0])
+    np.testing.assert_array_equal(wm.load_svmlight("b.svm")[0].toarray(), X)
 
 
 def test_scaling_does_not_fill_in_the_zeros_of_wide_data(widemargin, folder, monkeypatch):

@@ -139,6 +139,13 @@ def test_files_of_version_1_are_read_for_ever(name):
     assert getattr(model, "duality_gap_", None) == expected["gap"]
 
 
+def test_a_feature_map_of_version_1_is_read_for_ever():
+    model = wm.load(DATA / "version_1_map.widemargin")
+    rows = pandas.DataFrame([[3.0, 2.0]], columns=["a", "b"])
+    np.testing.assert_allclose(model.transform(rows), [[9.0, 72**0.5, 4.0]], rtol=1e-14)
+    assert (model.degree, model.coef0, model.feature_names_in_.tolist()) == (2, 0.0, ["a", "b"])
+
+
 def test_what_a_file_cannot_hold_is_named():
     X, y = two()
 
@@ -175,7 +182,7 @@ def test_feature_maps_are_kept(made, names):
         model["values"]["fitted"]["items"] = [*items, ["n_features_in_", width]]
         header["__metadata__"]["model"] = json.dumps(model)
         if width != 2**62 or not isinstance(made, wm.SquaresMap):  # which needs no memory for it
-            with pytest.raises(ValueError, match=r"features|entries"):
+            with pytest.raises(ValueError, match=r"features|entries|factors"):
                 wm.load(io.BytesIO(with_header(header, body)))
 
 

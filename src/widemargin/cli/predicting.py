@@ -96,6 +96,11 @@ def predict(
     """Predict a label or number for each row, one a line."""
     estimator, X, y = _read(data, model, target, ranges, regression)
     if probabilities:
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{model} gives no probabilities; train SVC or NuSVC with --set probability=true, "
+                "or --machine LogisticRegression"
+            )
         values = np.asarray(estimator.predict_proba(X))
     elif show_scores:
         values = np.asarray(getattr(estimator, "decision_function", estimator.predict)(X))

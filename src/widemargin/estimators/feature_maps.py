@@ -119,7 +119,12 @@ class PolynomialMap(_Map):
         check_number("coef0", self.coef0, low=0)
 
     def _find_terms(self) -> None:
-        """List the entries, which follow from the settings and the number of features."""
+        self._size()
+        self._open_terms()
+        self.factors_ = np.sqrt([self._weight(powers) for powers in self.powers_])
+
+    def _size(self) -> int:
+        """Return how many entries an image has."""
         d, degree = int(self.n_features_in_), int(self.degree)
         size = comb(d + degree, degree) if self.coef0 > 0 else comb(d + degree - 1, degree)
         if size > MOST_FEATURES:
@@ -127,11 +132,18 @@ class PolynomialMap(_Map):
                 f"degree={degree} makes {size} entries of {d} features, above {MOST_FEATURES}; "
                 "lower degree or use the kernel itself"
             )
-        least = 0 if self.coef0 > 0 else degree
-        self._terms = PolynomialFeatures((least, degree), include_bias=least == 0)
-        self._terms.fit(np.zeros((1, d)))
-        self.powers_ = self._terms.powers_
-        self.factors_ = np.sqrt([self._weight(powers) for powers in self.powers_])
+        return size
+
+    def _open_terms(self) -> None:
+        """Make what computes products of features, which follows from the settings."""
+        least = 0 if self.coef0 > 0 else int(self.degree)
+        self._terms = PolynomialFeatures((least, int(self.degree)), include_bias=least == 0)
+        self._terms.fit(np.zeros((1, self.n_features_in_)))
+
+    @property
+    def powers_(self) -> Any:
+        """Exponents a of each entry."""
+        return self._terms.powers_
 
     def _weight(self, powers: Any) -> float:
         degree, used = int(self.degree), int(powers.sum())

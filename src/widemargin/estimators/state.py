@@ -17,7 +17,7 @@ __all__ = ["MAPS", "restore", "state_of"]
 
 MAPS = (PolynomialMap, SquaresMap)
 NOT_KEPT = {"callback"}  # parameters that are Python functions
-MADE_AGAIN = {"_expansion", "_init", "_terms", "powers_", "factors_"}
+MADE_AGAIN = {"_expansion", "_init", "_terms"}
 
 
 def state_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -74,7 +74,7 @@ def restore(kind: type, parameters: dict[str, Any], attributes: dict[str, Any]) 
         if isinstance(estimator, KernelEstimator):
             estimator._open_expansion()
         if isinstance(estimator, PolynomialMap):
-            estimator._find_terms()
+            estimator._open_terms()
         if hasattr(estimator, "_weights"):  # which learning on changes in place
             estimator._weights = tuple(map(_writable, estimator._weights))
     except (AttributeError, LookupError, TypeError) as error:
@@ -99,6 +99,7 @@ def _check(estimator: Any) -> None:
         require(type(estimator.n_features_in_) is int and estimator.n_features_in_ > 0, "features")
         if isinstance(estimator, PolynomialMap):
             estimator._check_settings()
+            require(_finite(estimator.factors_, (estimator._size(),)), "factors")
     else:
         raise ValueError(f"{type(estimator).__name__} is not an estimator that files can hold")
 
