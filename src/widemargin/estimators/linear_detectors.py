@@ -81,15 +81,21 @@ class LinearOneClassSVM(OutlierMixin, LinearStream):
     **Solvers.** ``"auto"`` is dual coordinate descent with shrinking (``"dual"``) for a squared
     penalty alone and more than 1500 features, or costs so small that their mean times the mean
     ||x||² is at most 1 (and at most 3000 rows for each feature); Newton's method finishes where
-    the descent becomes slow. Otherwise it is Newton's method on ever less rounded losses
-    (``"newton"``), whose linear systems are solved, by rule,
+    the descent becomes slow, for a smooth loss on many features after 600 passes. Otherwise it is
+    Newton's method on ever less rounded losses (``"newton"``), whose linear systems are solved, by
+    rule,
 
     - with a squared penalty and at most 1500 features: by the Gram matrix of the features,
       unless fewer rows than half the features have curvature;
-    - with more features and at most 1500 rows with curvature: by the matrix of their dot products;
-    - otherwise: by conjugate gradients, preconditioned by the diagonal;
+    - with more features and at most 1500 rows with curvature (300 for a smooth loss): by the matrix
+      of their dot products;
+    - otherwise: by conjugate gradients inside a trust region, preconditioned by the diagonal, which
+      read rows with curvature alone;
     - with an l1 penalty: by coordinate descent on the Gram matrix of the features that are not
       zero or should not stay so.
+
+    An l1 penalty with a kinked loss begins with interior-point steps instead, and with more than
+    1500 features on working sets of columns, which are copied.
 
     **Cost.** One to three passes over X a step and 5 to 20 steps for a smooth loss, 20 to 150 for
     a kinked one, most of them on few rows; the number hardly depends on C or on the scale of X.

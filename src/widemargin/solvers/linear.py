@@ -13,9 +13,15 @@ from ..problem import LinearProblem
 from ..solution import Certificate, LinearSolution, Status
 from .dual_descent import dual_descent
 from .linear_interior import linear_interior
-from .linear_operations import DescentOperations, InteriorOperations, NewtonOperations
+from .linear_operations import (
+    ColumnOperations,
+    DescentOperations,
+    InteriorOperations,
+    NewtonOperations,
+)
 from .monitor import Limits, Monitor
 from .smoothed_newton import smoothed_newton
+from .working_columns import working_columns
 
 __all__ = ["LinearData", "LinearOptions", "choose", "solve_linear"]
 
@@ -42,6 +48,10 @@ class LinearData(Protocol):
 
     def descent(self, problem: LinearProblem, point: Any) -> DescentOperations:
         """Return the state of a machine for dual coordinate descent."""
+        ...
+
+    def columns(self, problem: LinearProblem, point: Any) -> ColumnOperations:
+        """Return the state of a machine of which only some columns are worked on."""
         ...
 
     def can_finish(self, problem: LinearProblem) -> bool:
@@ -81,14 +91,26 @@ class LinearOptions:
 def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> str:
     """Return the solver to begin with.
 
-    1. With an l1 penalty, or none, Newton's method ("newton"): the others need a squared penalty.
-    2. The solver that was asked for; Newton's method where descent is not worth a try.
-    3. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
+    1. With an l1 penalty and more than `FEW_FEATURES` features working sets of columns ("columns"),
+       unless Newton's method was asked for. The problem of the columns at work has fewer.
+    2. With an l1 penalty and a kinked loss on at most `FEW_FEATURES` features interior-point steps
+       ("interior"), unless there are more than `ROWS_FOR_NEWTON` rows for each feature: rounding
+       off both kinds of kinks takes many times as many steps.
+    3. With any other l1 penalty, or none at all, Newton's method: descent needs a squared one.
+    4. The solver that was asked for; Newton's method where descent is not worth a try.
+    5. With more than `FEW_FEATURES` features dual coordinate descent ("dual"), which Newton's
        method finishes if it stays slow.
-    4. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2, for then a few epochs
+    6. Also where mean cost times mean ||x||² is at most `SMALL_COST` l2, for then a few epochs
        suffice, unless there are more than `ROWS_FOR_NEWTON` rows for each feature.
-    5. Otherwise Newton's method.
+    7. Otherwise Newton's method.
     """
+    if problem.l1 > 0 and data.features > FEW_FEATURES and options.solver != "newton":
+        return "columns"
+    if options.solver == "interior":
+        return "interior"
+    many_rows = problem.costs.size > ROWS_FOR_NEWTON * data.features
+    if problem.l1 > 0 and not problem.loss.smooth and options.solver == "auto" and not many_rows:
+        return "interior"
     if problem.l1 > 0 or problem.l2 <= 0 or problem.bias_l1 > 0:
         return "newton"
     if options.solver != "auto":
@@ -97,7 +119,7 @@ def choose(data: LinearData, problem: LinearProblem, options: LinearOptions) -> 
         return "newton"
     if data.features > FEW_FEATURES:
         return "dual"
-    if problem.costs.size > ROWS_FOR_NEWTON * data.features:
+    if many_rows:
         return "newton"
     return "dual" if data.reach(problem) <= SMALL_COST * problem.l2 else "newton"
 
@@ -153,8 +175,13 @@ def _stages(
     data: LinearData, problem: LinearProblem, options: LinearOptions
 ) -> list[tuple[str, float]]:
     """Return the solvers to run until the certificate holds, and their share of the tolerances."""
+    first = choose(data, problem, options)
+    if first == "columns":
+        return [("columns", AIM), ("columns", FURTHER * AIM)]
     stages = [("newton", AIM), ("newton", FURTHER * AIM)]
-    if choose(data, problem, options) == "dual":
+    if first == "interior":
+        stages.insert(0, (first, AIM))
+    if first == "dual":
         stages.insert(0, ("dual", AIM))
     if data.can_finish(problem):
         stages.append(("interior", FURTHER * AIM))
@@ -167,9 +194,19 @@ def _prepare(
     """Return the state of a machine, and what solves it."""
     if solver == "dual":
         return data.descent(problem, point), dual_descent
+    if solver == "columns":
+        return data.columns(problem, point), partial(working_columns, solve_part=_solve_part)
     if solver == "interior":
         return data.interior(problem, point), linear_interior
     return data.newton(problem, point), partial(smoothed_newton, coarse=point is None)
+
+
+def _solve_part(
+    data: LinearData, problem: LinearProblem, point: Any, monitor: Monitor
+) -> LinearSolution:
+    """Return the solution of the columns at work, from whichever point: that of fewer columns."""
+    first = "interior" if data.can_finish(problem) else "newton"
+    return solve_linear(data, problem, point, monitor, LinearOptions(first))
 
 
 def _aim(limits: Limits, share: float, problem: LinearProblem) -> Limits:

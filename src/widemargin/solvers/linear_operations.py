@@ -7,7 +7,13 @@ which the backend calls ``LinearData.pause``, which looks at the clock.
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-__all__ = ["DescentOperations", "InteriorOperations", "LinearMeasure", "NewtonOperations"]
+__all__ = [
+    "ColumnOperations",
+    "DescentOperations",
+    "InteriorOperations",
+    "LinearMeasure",
+    "NewtonOperations",
+]
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,31 @@ class InteriorOperations(Protocol):
 
     def go(self, move: Any, length: float) -> None:
         """Make a step."""
+        ...
+
+
+class ColumnOperations(Protocol):
+    """A linear machine of which only some columns are worked on, all other weights being zero."""
+
+    rows: int
+    problem: Any
+    part: Any  # rows of the columns at work
+
+    @property
+    def point_of_part(self) -> Any:
+        """The point, of the columns at work alone."""
+        ...
+
+    def measure(self) -> LinearMeasure:
+        """Return where the point stands, over all columns; `curved` counts those at work."""
+        ...
+
+    def grow(self) -> bool:
+        """Take in the columns that would gain most; return False if none would."""
+        ...
+
+    def take(self, solution: Any) -> None:
+        """Go to the solution of the columns at work."""
         ...
 
 

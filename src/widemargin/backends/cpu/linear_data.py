@@ -10,6 +10,7 @@ from ...problem import LinearProblem
 from ...solution import Certificate, LinearSolution, Status
 from ...solvers.monitor import Monitor
 from .linear_certificate import certify_linear
+from .linear_columns import CpuLinearColumns
 from .linear_descent import CpuLinearDescent
 from .linear_interior import CpuLinearInterior
 from .linear_machine import CpuLinearMachine, LinearPoint, magnitude
@@ -58,14 +59,22 @@ class CpuLinearData:
         """Return the state of a machine for dual coordinate descent."""
         return CpuLinearDescent(self.rows, problem, point)
 
+    def columns(self, problem: LinearProblem, point: LinearPoint | None) -> CpuLinearColumns:
+        """Return the state of a machine of which only some columns are worked on."""
+        return CpuLinearColumns(
+            self.rows, problem, point, lambda X: CpuLinearData(X, self.rows.threads)
+        )
+
     def can_finish(self, problem: LinearProblem) -> bool:
         """Return whether the systems of interior-point steps are small enough."""
         return self.features <= FEW_FEATURES or (
             self.rows.count <= FEW_ROWS and problem.l1 + problem.l2 > 0
         )
 
-    def interior(self, problem: LinearProblem, point: LinearPoint) -> CpuLinearInterior:
+    def interior(self, problem: LinearProblem, point: LinearPoint | None) -> CpuLinearInterior:
         """Return the state of a machine for interior-point steps."""
+        if point is None:
+            point = LinearPoint(np.zeros(self.features + problem.bias), None)
         return CpuLinearInterior(self.rows, problem, point)
 
     def subgradient(

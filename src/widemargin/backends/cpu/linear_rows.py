@@ -51,6 +51,11 @@ class LinearRows:
         """Return a few rows as an array or CSR matrix of their own."""
         return self.X[self.offset + self.step * ids]
 
+    def columns(self, ids: NDArray[np.int64]) -> Any:
+        """Return a few columns of the rows as an array or CSR matrix of their own."""
+        part = self.X[self.offset :: self.step][:, ids]
+        return part if is_sparse(part) else np.ascontiguousarray(part)
+
     def _parts(self, work_of_row: float, at_once: float) -> Iterator[tuple[int, int, int, int]]:
         size = max(64, int(at_once / work_of_row))
         for first in range(0, self.count, size):

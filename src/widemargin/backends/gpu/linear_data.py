@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...problem import LinearProblem
 from ...solution import Certificate, LinearSolution, Status
-from ...solvers.linear_operations import DescentOperations
+from ...solvers.linear_operations import ColumnOperations, DescentOperations
 from ...solvers.monitor import Monitor
 from ..cpu.linear_machine import LinearPoint, magnitude
 from .device import open_device
@@ -61,11 +61,18 @@ class GpuLinearData:
     def newton(self, problem: LinearProblem, point: LinearPoint | None) -> GpuLinearMachine:
         """Return the state of a machine for Newton steps."""
         if problem.l1 > 0 and self.features > FEW_FEATURES:
-            raise ValueError(
-                f"penalty with an l1 part on a GPU takes at most {FEW_FEATURES} features, found "
-                f"{self.features}; use device='cpu'"
-            )
+            self._refuse_columns()
         return GpuLinearMachine(self.rows, problem, point)
+
+    def columns(self, problem: LinearProblem, point: LinearPoint | None) -> ColumnOperations:
+        """Refuse: columns are not copied to the device one by one."""
+        self._refuse_columns()
+
+    def _refuse_columns(self) -> NoReturn:
+        raise ValueError(
+            f"penalty with an l1 part on a GPU takes at most {FEW_FEATURES} features, found "
+            f"{self.features}; use device='cpu'"
+        )
 
     def descent(self, problem: LinearProblem, point: LinearPoint | None) -> DescentOperations:
         """Refuse: dual coordinate descent moves one variable at a time."""
@@ -80,8 +87,10 @@ class GpuLinearData:
             self.rows.count <= FEW_ROWS and problem.l2 > 0 and problem.l1 == 0
         )
 
-    def interior(self, problem: LinearProblem, point: LinearPoint) -> GpuLinearInterior:
+    def interior(self, problem: LinearProblem, point: LinearPoint | None) -> GpuLinearInterior:
         """Return the state of a machine for interior-point steps."""
+        if point is None:
+            point = LinearPoint(np.zeros(self.features + problem.bias), None)
         return GpuLinearInterior(self.rows, problem, point)
 
     def outputs(self, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
