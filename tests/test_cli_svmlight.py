@@ -101,6 +101,11 @@ def test_what_svm_learn_prints_is_printed(run):
     assert run("svmlight-learn -v 0 data model") == ""
 
 
+def test_help_is_asked_for_as_there(run):
+    assert "-k 0..100" in run("svmlight-learn -?")
+    assert "output_file" in run("svmlight-classify -h")
+
+
 def mixed(rows=30):
     """Return rows of two classes that overlap, more of the positive one."""
     rng = np.random.default_rng(4)

@@ -296,6 +296,9 @@ def _write_alphas(path: str, alphas: NDArray[np.float64], classes: bool) -> None
 
 def classify(context: typer.Context) -> None:
     """Predict as svm_classify does."""
+    if context.args[:1] in (["-h"], ["-?"]):
+        print(CLASSIFY_HELP.replace("\b\n", ""))
+        return
     given = parse("svm_classify", context.args, {"v": (int, 2), "f": (int, 1)})
     if not 2 <= len(given.files) <= 3:
         raise typer.BadParameter("svm_classify needs example_file, model_file, perhaps output_file")
