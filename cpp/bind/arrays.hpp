@@ -39,6 +39,7 @@ struct DataRows {
 void bind_rows(nb::module_& m);
 void bind_panels(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_small(nb::module_& m);
 void bind_joint(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 void bind_linear(nb::module_& m);

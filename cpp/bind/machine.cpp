@@ -5,7 +5,6 @@
 #include "bind/arrays.hpp"
 #include "math/parallel.hpp"
 #include "solve/hot.hpp"
-#include "solve/weighted_quantile.hpp"
 #include "solve/working_set.hpp"
 
 namespace widemargin {
@@ -66,13 +65,6 @@ std::vector<Index> violators_of(const Box& box, In1<std::uint8_t> taken, Index w
     WorkingSetSearch search(box.view, reaches, taken.data());
     for (int g = 0; g < box.view.groups; ++g) search.collect(g, want / box.view.groups, chosen);
     return chosen;
-}
-
-std::tuple<double, double> quantile_of(In1<double> points, In1<double> weights, double slope,
-                                       double flat) {
-    require(points.shape(0) > 0 && points.shape(0) == weights.shape(0), "one weight a point");
-    nb::gil_scoped_release release;
-    return weighted_quantile(points.data(), weights.data(), Index(points.shape(0)), slope, flat);
 }
 
 template <class T>
@@ -169,8 +161,6 @@ void bind_machine(nb::module_& m) {
     m.def("box", make_box, nb::arg("output").noconvert(), nb::arg("linear").noconvert(),
           nb::arg("lower").noconvert(), nb::arg("upper").noconvert(), nb::arg("x").noconvert(),
           nb::arg("group").noconvert(), nb::arg("groups"));
-    m.def("weighted_quantile", quantile_of, nb::arg("points"), nb::arg("weights"), nb::arg("slope"),
-          nb::arg("flat"));
     bind_typed<float>(m);
     bind_typed<double>(m);
     m.def("thread_limit", [] {

@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
     widemargin::bind_rows(m);
     widemargin::bind_panels(m);
     widemargin::bind_machine(m);
+    widemargin::bind_small(m);
     widemargin::bind_joint(m);
     widemargin::bind_svmlight(m);
     widemargin::bind_linear(m);

@@ -334,16 +334,6 @@ def box(
     ],
     groups: int,
 ) -> Box: ...
-def weighted_quantile(
-    points: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    weights: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    slope: float,
-    flat: float,
-) -> tuple[float, float]: ...
 @overload
 def apply_rows(
     outputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
@@ -453,6 +443,80 @@ def solve_block(
     limit: int,
 ) -> tuple[int, float, bool]: ...
 def thread_limit() -> int: ...
+def certify(
+    output: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    linear: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    lower: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    x: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    group: Annotated[
+        NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    groups: int,
+    diagonal: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> tuple[float, float, float, float, list[tuple[float, float, float]]]: ...
+def solve_small(
+    rows: Rows,
+    kind: int,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    centre: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    sparse: bool,
+    diagonal: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    ids: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    linear: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    lower: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    group: Annotated[
+        NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    outputs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    shapes: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    tolerances: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    limit: int,
+    threads: int,
+) -> list[
+    tuple[
+        float,
+        float,
+        float,
+        int,
+        bool,
+        tuple[float, float, float, float, list[tuple[float, float, float]]],
+    ]
+]: ...
 def measure_joint(
     outputs: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)

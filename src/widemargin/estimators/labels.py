@@ -13,6 +13,8 @@ from .validation import check_choice, check_weights
 
 __all__ = ["class_weights", "known_labels", "number_labels"]
 
+SURE_KINDS = "biuUS"  # of NumPy: labels that need no check, which would take as long as a small fit
+
 Vector = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -33,9 +35,10 @@ def number_labels(name: str, y: Any, sample_weight: Any) -> tuple[Any, Ids, Vect
         raise ValueError(
             f"requires y to be passed, but the target y is None: {name} learns from labels"
         )
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    if not (isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in SURE_KINDS):
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
     weights = check_weights(sample_weight, y.shape[0])
     classes = np.unique(y[weights > 0])
     if len(classes) < 2:

@@ -14,6 +14,7 @@ from ..solution import Progress, Reporter, Solution, Status
 from ..solvers.certified import KernelData, Options, solve_certified
 from ..solvers.in_weights import solve_in_weights
 from ..solvers.monitor import Limits, Monitor
+from ..solvers.small import solve_small
 
 __all__ = ["Interrupted", "Job", "Schedule", "SharedReport", "run_jobs"]
 
@@ -55,14 +56,14 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
         If Ctrl-C left some job without a solution.
     """
     began, report = schedule.began, SharedReport(schedule.reporter)
-    small = [job for job in jobs if job.problem.linear.size <= data.side_by_side]
-    if sum(job.problem.linear.size**2 for job in jobs) < LITTLE:
-        data, small = data.on_threads(1), []
-    elif data.at_once == 1 or len(small) == 1:
-        small = []
-    found = dict(
-        zip(map(id, small), _side_by_side(data, small, schedule, report, began), strict=True)
-    )
+    little = sum(job.problem.linear.size**2 for job in jobs) < LITTLE
+    if little:
+        data = data.on_threads(1)
+    found = _in_one_go(data, jobs, schedule)
+    side = [j for j in jobs if id(j) not in found and j.problem.linear.size <= data.side_by_side]
+    if little or data.at_once == 1 or len(side) == 1:
+        side = []
+    found |= zip(map(id, side), _side_by_side(data, side, schedule, report, began), strict=True)
     for job in jobs:
         if id(job) in found:
             continue
@@ -70,6 +71,18 @@ def run_jobs(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> list[
         if solution.status is Status.INTERRUPTED and len(found) < len(jobs):
             raise Interrupted
     return [found[id(job)] for job in jobs]
+
+
+def _in_one_go(data: KernelData, jobs: Sequence[Job], schedule: Schedule) -> dict[int, Solution]:
+    """Solve small machines together, unless somebody wants to see or stop them on the way."""
+    limits, small = schedule.limits, data.small
+    watched = schedule.reporter is not None or limits.iterations >= 0 or limits.seconds is not None
+    if small is None or watched or schedule.options.exact:
+        return {}
+    taken = [job for job in jobs if small.takes(job.problem)]
+    tasks = [(job.problem, job.segments, job.start) for job in taken]
+    solutions = solve_small(small, tasks, Monitor(limits, began=schedule.began))
+    return {id(j): s for j, s in zip(taken, solutions, strict=True) if s is not None}
 
 
 def _run(

@@ -6,6 +6,8 @@ from the optimality conditions of its free variables.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,9 +110,9 @@ def read_machine(
 ) -> Machine:
     """Read any problem but nu-SVC; with two groups (nu-SVR) the bias is between the multipliers."""
     certificate = solution.certificate
-    bias = float(np.mean(certificate.multipliers))
+    bias = fmean(certificate.multipliers)
     lows, highs = zip(*certificate.multiplier_range, strict=True)
-    bound = max(bias - float(np.mean(lows)), float(np.mean(highs)) - bias)
+    bound = max(bias - fmean(lows), fmean(highs) - bias)
     return _machine(problem, solution, rows, classes, bias, bound, 1.0)
 
 
@@ -214,10 +216,11 @@ def _machine(
         (x >= problem.upper) & (problem.upper > 0)
     )
     if solution.plane is None:
-        squared = max(0.0, float((coefficients * solution.outputs).sum())) / scale**2
+        squared = max(0.0, float(coefficients @ solution.outputs)) / scale**2
     else:
         squared = float(solution.plane[0] @ solution.plane[0])
-    bounded = np.asarray(at_bound.reshape(problem.sides, -1).any(axis=0))
+    if problem.sides > 1:
+        at_bound = np.asarray(at_bound.reshape(problem.sides, -1).any(axis=0))
     return Machine(
         classes=classes,
         rows=rows,
@@ -225,9 +228,9 @@ def _machine(
         bias=bias,
         bias_bound=bound,
         squared_norm=squared,
-        weight_bound=float(np.sqrt(2.0 * solution.certificate.gap)) / scale,
+        weight_bound=sqrt(max(0.0, 2.0 * solution.certificate.gap)) / scale,
         slacks=_slacks(problem, solution) / scale,
-        bounded=bounded,
+        bounded=at_bound,
         solution=solution,
         weights=None if solution.plane is None else solution.plane[0],
     )
@@ -239,9 +242,9 @@ def _slacks(problem: Problem, solution: Solution) -> Vector:
     With r = gradient + multiplier, a row's loss grows with -r for a variable that may rise from
     zero, and with r for one that may fall from it.
     """
-    multipliers = np.asarray(solution.certificate.multipliers)[problem.group]
-    r = np.tile(solution.outputs, problem.sides) + problem.linear + multipliers
-    loss = np.where(problem.upper > 0, np.maximum(-r, 0.0), 0.0) + np.where(
-        problem.lower < 0, np.maximum(r, 0.0), 0.0
-    )
-    return np.asarray(loss.reshape(problem.sides, -1).sum(axis=0))
+    outputs = solution.outputs
+    r = problem.linear + (outputs if problem.sides == 1 else np.tile(outputs, problem.sides))
+    r += np.asarray(solution.certificate.multipliers)[problem.group]
+    loss = np.maximum(-r, 0.0) * (problem.upper > 0)
+    loss += np.maximum(r, 0.0) * (problem.lower < 0)
+    return loss if problem.sides == 1 else np.asarray(loss.reshape(problem.sides, -1).sum(axis=0))

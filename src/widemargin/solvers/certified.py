@@ -17,7 +17,7 @@ from ..solution import Certificate, Solution, Status
 from .block_smo import block_smo
 from .monitor import Monitor
 
-__all__ = ["KernelData", "Options", "solve_certified"]
+__all__ = ["SMALL_ROWS", "KernelData", "Options", "aim", "solve_certified"]
 
 STEPS_AT_ONCE = 200_000
 CORRECTIONS = 4
@@ -33,6 +33,11 @@ class KernelData(Protocol):
     @property
     def side_by_side(self) -> int:
         """Variables up to which machines are solved beside one another."""
+        ...
+
+    @property
+    def small(self) -> Any:
+        """What solves small machines in one crossing (`small.SmallData`), or None."""
         ...
 
     @property
@@ -148,7 +153,7 @@ def _run(
 ) -> Status:
     """Run the solver from the machine's state to a tolerance that the certificate should meet."""
     asked = monitor.limits
-    monitor.limits = replace(asked, tolerance=_aim(asked.tolerance, problem, precision))
+    monitor.limits = replace(asked, tolerance=aim(asked.tolerance, problem, precision))
     try:
         return block_smo(
             machine,
@@ -169,7 +174,7 @@ def _better(new: Certificate, old: Certificate, indefinite: bool) -> bool:
     return new.dual >= old.dual if indefinite else new.gap <= old.gap
 
 
-def _aim(tolerance: float, problem: Problem, precision: str) -> float:
+def aim(tolerance: float, problem: Problem, precision: str) -> float:
     """Return the tolerance to work to, so that the certificate will meet the one asked for."""
     if precision == "float32":
         return 0.9 * tolerance

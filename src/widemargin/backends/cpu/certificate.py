@@ -9,8 +9,6 @@ zero, so nothing cancels. The best b for given x minimises this convex, piecewis
 weighted quantile of -g.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,9 +16,10 @@ from ... import _core
 from ...problem import Problem
 from ...solution import Certificate
 
-__all__ = ["certify"]
+__all__ = ["certificate_of", "certify"]
 
 Vector = NDArray[np.float64]
+Told = tuple[float, float, float, float, list[tuple[float, float, float]]]
 
 
 def certify(
@@ -32,58 +31,22 @@ def certify(
     weighted quantile is monotone in its points, so moving them all by that much one way and the
     other encloses the optimal multipliers.
     """
-    box = _core.box(
-        outputs, problem.linear, problem.lower, problem.upper, x, problem.group, problem.groups
+    p = problem
+    return certificate_of(
+        p,
+        _core.certify(outputs, p.linear, p.lower, p.upper, x, p.group, p.groups, diagonal, threads),
     )
-    reaches = box.reach(threads)
-    violation = max(0.0, *(high - low for low, high, _, _ in reaches))
-    gradient = np.tile(outputs, problem.sides) + problem.linear
-    piles = []
-    for g, (_, _, free_sum, free_count) in enumerate(reaches):
-        members = np.flatnonzero(problem.group == g)
-        pile = _Pile.of(problem, x, members)
-        ends = pile.best(-gradient[members])
-        inside = -free_sum / free_count if free_count else _middle(*ends)
-        piles.append((members, pile, float(np.clip(inside, *ends))))
-    multipliers = [value for _, _, value in piles]
-    gap, quadratic, linear = box.sums(multipliers, threads)
+
+
+def certificate_of(problem: Problem, told: Told) -> Certificate:
+    """Return the certificate from the sums that the core found."""
+    gap, quadratic, linear, violation, found = told
+    multipliers = tuple(value for value, _, _ in found)
     dual = -(0.5 * quadratic + linear)
-    reach = np.tile(np.sqrt(2.0 * gap * np.maximum(diagonal, 0.0)), problem.sides)
-    ranges = [
-        (
-            pile.best(-gradient[members] - reach[members])[0],
-            pile.best(-gradient[members] + reach[members])[1],
-        )
-        for members, pile, _ in piles
-    ]
     return Certificate(
         primal=dual + gap,
         dual=dual,
         violation=violation / problem.scale(multipliers),
-        multipliers=tuple(multipliers),
-        multiplier_range=tuple(
-            (min(low, m), max(high, m)) for (low, high), m in zip(ranges, multipliers, strict=True)
-        ),
+        multipliers=multipliers,
+        multiplier_range=tuple((low, high) for _, low, high in found),
     )
-
-
-@dataclass(frozen=True)
-class _Pile:
-    """The weights of one group's weighted quantile: bound widths, and where the slope starts."""
-
-    width: Vector
-    first_slope: float
-
-    @classmethod
-    def of(cls, problem: Problem, x: Vector, members: NDArray[np.int64]) -> "_Pile":
-        width = problem.upper[members] - problem.lower[members]
-        return cls(width, -float((problem.upper[members] - x[members]).sum()))
-
-    def best(self, points: Vector) -> tuple[float, float]:
-        """Return the ends of the interval of multipliers that minimise the gap."""
-        flat = 1e-12 * max(float(self.width.sum()), 1e-300)
-        return _core.weighted_quantile(points, self.width, self.first_slope, flat)
-
-
-def _middle(low: float, high: float) -> float:
-    return 0.5 * (low + high)

@@ -17,6 +17,7 @@ from .certificate import certify
 from .machine import OVERFLOW, CpuMachine, whole
 from .memory import Scratch
 from .row_cache import RowCache
+from .small import SmallMachines
 from .sources import (
     FunctionSource,
     GramSource,
@@ -242,6 +243,16 @@ class CpuKernelData:
         Each is then a single block in either precision: a cache of kernel rows has no lock.
         """
         return min(SIDE_BY_SIDE, self._fitting(np.float64))
+
+    @property
+    def small(self) -> SmallMachines | None:
+        """What solves small machines in one crossing, if the kernel is compiled."""
+        if not isinstance(self.source, NativeSource):
+            return None
+        largest = self._fitting(np.float64)
+        return SmallMachines(
+            self.source, self.diagonal, self.precisions, largest, self.threads, self.block_sizes
+        )
 
     @property
     def at_once(self) -> int:

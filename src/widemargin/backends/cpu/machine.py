@@ -137,18 +137,10 @@ class CpuMachine:
         gap, quadratic, linear = view.box.sums(multipliers, self.threads)
         if view is self.base:
             self._dual = -(0.5 * quadratic + linear)
-        dual = self._dual
-        if not np.isfinite(dual):
-            raise FloatingPointError(OVERFLOW)
-        size = max(abs(dual), abs(dual + gap))
         self._multipliers = np.array(multipliers)
         self.scale = self.problem.scale(multipliers)
-        return Measure(
-            violation / self.scale,
-            gap / size if size > 0 else 0.0,
-            dual,
-            self.rounding if self.dtype == np.float64 else 0.0,
-        )
+        rounding = self.rounding if self.dtype == np.float64 else 0.0
+        return measured(violation / self.scale, gap, self._dual, rounding)
 
     @property
     def rounding(self) -> float:
@@ -347,6 +339,14 @@ class CpuMachine:
         self.view = self.base
         self.block = np.empty(0, dtype=np.int64)
         return True
+
+
+def measured(violation: float, gap: float, dual: float, rounding: float = 0.0) -> Measure:
+    """Return a measure, the gap being relative then."""
+    if not np.isfinite(dual):
+        raise FloatingPointError(OVERFLOW)
+    size = max(abs(dual), abs(dual + gap))
+    return Measure(violation, gap / size if size > 0 else 0.0, dual, rounding)
 
 
 def whole(columns: int) -> Ids:

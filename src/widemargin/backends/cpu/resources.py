@@ -3,11 +3,12 @@
 import os
 from math import inf
 from numbers import Real
-from pathlib import Path
 
 from ... import _core
 
 __all__ = ["available_memory", "memory_budget", "thread_count"]
+
+LONGEST = 4096  # bytes that are read of a file of the system
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -59,9 +60,15 @@ def _meminfo_available() -> int:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
+        file = os.open(path, os.O_RDONLY)  # a tenth of the time of a file object
     except OSError:
         return ""
+    try:
+        return os.read(file, LONGEST).decode("ascii")
+    except OSError:
+        return ""
+    finally:
+        os.close(file)
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4}

@@ -70,6 +70,8 @@ class GpuKernelData:
         self._building = threading.Lock()
         self._own_stream, self.part_share = False, PART_SHARE
 
+    small = None  # machines are launched one by one
+
     @property
     def side_by_side(self) -> int:
         """Variables up to which machines are solved beside one another: any if they share."""
