@@ -305,3 +305,19 @@ def test_probabilities_are_those_of_the_last_fit_or_none(multi_class: str) -> No
     machine.probability = True
     with pytest.raises(NotFittedError, match="not available when fitted with probability=False"):
         machine.predict_proba(X)
+
+
+def test_few_rows_are_noted_as_all_others_are() -> None:
+    """What skips the long check leaves the same behind, and takes nothing the check would not."""
+    model = SVC().fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    model.fit(X, Y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == X.shape[1]
+    expected = model.decision_function(sparse.csr_array(X))
+    for same in (X, np.asfortranarray(X), X.astype(">f8"), X.tolist(), X[:, ::-1][:, ::-1]):
+        np.testing.assert_allclose(model.decision_function(same), expected, atol=1e-12)
+    for wrong in (X[:0], X[:, :0], X[None]):
+        with pytest.raises(ValueError, match="Found array with|features"):
+            model.predict(wrong)

@@ -34,6 +34,7 @@ class SmallOutcome:
     """Where a machine began and ended."""
 
     first: Measure
+    last: Measure
     x: Any
     outputs: Any
     certificate: Certificate
@@ -82,7 +83,6 @@ def _solution(
     status = monitor.reached(certificate.violation, certificate.relative_gap)
     if status is None:
         return None
-    last = Measure(certificate.violation, certificate.relative_gap, certificate.dual)
     history = tuple(
         Progress(
             time=seconds,
@@ -95,7 +95,7 @@ def _solution(
         )
         for seconds, steps, at in (
             (began, 0, outcome.first),
-            (monitor.elapsed(), outcome.iterations, last),
+            (monitor.elapsed(), outcome.iterations, outcome.last),
         )
     )
     return Solution(

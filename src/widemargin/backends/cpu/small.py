@@ -101,12 +101,14 @@ class SmallMachines:
         )
         outcomes, row, at = [], 0, 0
         for p, (violation, dual, gap, steps, indefinite, sums) in zip(problems, told, strict=True):
+            end = certificate_of(p, sums)
             outcomes.append(
                 SmallOutcome(
                     x=x[at : at + p.linear.size],
                     outputs=outputs[row : row + p.rows],
                     first=measured(violation, gap, dual),
-                    certificate=certificate_of(p, sums),
+                    last=measured(end.violation, end.gap, end.dual),
+                    certificate=end,
                     iterations=steps,
                     indefinite=indefinite,
                 )
