@@ -319,5 +319,5 @@ def test_few_rows_are_noted_as_all_others_are() -> None:
     for same in (X, np.asfortranarray(X), X.astype(">f8"), X.tolist(), X[:, ::-1][:, ::-1]):
         np.testing.assert_allclose(model.decision_function(same), expected, atol=1e-12)
     for wrong in (X[:0], X[:, :0], X[None]):
-        with pytest.raises(ValueError, match="Found array with|features"):
+        with pytest.raises(ValueError, match=r"Found array with|features"):
             model.predict(wrong)
