@@ -363,3 +363,17 @@ def test_verbose_shows_a_line_after_a_second(monkeypatch, capsys) -> None:
     assert "150 rows" in shown
     assert "gap" in shown
     assert "nan" not in shown
+
+
+@few_passes
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_measures_on_the_way_change_nothing(kernel: str) -> None:
+    settings = dict(kernel=kernel, lam=0.05, gap_tol=0.0, max_iter=7)
+    alone = Pegasos(**settings).fit(X, SIGNS)
+    watched = Pegasos(**settings, callback=lambda progress: None).fit(X, SIGNS)
+    assert len(alone.history_) == 1 < len(watched.history_)
+    np.testing.assert_allclose(
+        alone.decision_function(X), watched.decision_function(X), rtol=1e-9, atol=1e-12
+    )
+    assert alone.primal_objective_ == pytest.approx(watched.primal_objective_)
+    assert alone.dual_objective_ <= alone.primal_objective_

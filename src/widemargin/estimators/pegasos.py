@@ -64,7 +64,8 @@ class Pegasos(KernelForm):
     max_iter : int, default=1000
         Largest number of passes over the rows.
     gap_tol : float, default=0.01
-        The fit ends when (primal − dual) / primal objective is at most this.
+        The fit ends when (primal − dual) / primal objective is at most this. With 0 all passes are
+        made, and the objectives are measured at the end only, which saves time.
     average : bool, default=True
         Whether the result is the average of the iterates of the last pass, weighted by t; with
         ``partial_fit`` of all iterates, those of a fit before it counted as its result. False
@@ -295,7 +296,8 @@ class Pegasos(KernelForm):
         learner.threads = thread_count(self.n_jobs)
         self._machine = CpuPegasos(learner, averaged=bool(self.average), whole=whole)
         if whole:
-            return pegasos(self._machine, monitor)
+            watched = float(self.gap_tol) > 0 or self.callback is not None or bool(self.verbose)
+            return pegasos(self._machine, monitor, watched=watched)
         self._machine.sweep()
         monitor.iterations += 1
         return Status.ITERATION_LIMIT

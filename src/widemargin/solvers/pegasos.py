@@ -57,12 +57,16 @@ class PegasosOperations(Protocol):
         """Begin anew to average the iterates."""
         ...
 
+    def close_window(self) -> None:
+        """Average nothing until a window is opened."""
+        ...
+
     def measure(self) -> PegasosMeasure:
         """Form the point from the window, and return where it stands."""
         ...
 
 
-def pegasos(machine: PegasosOperations, monitor: Monitor) -> Status:
+def pegasos(machine: PegasosOperations, monitor: Monitor, *, watched: bool = True) -> Status:
     """Sweep to the monitor's limits; an iteration is a sweep.
 
     Parameters
@@ -71,8 +75,12 @@ def pegasos(machine: PegasosOperations, monitor: Monitor) -> Status:
         Rows and weights.
     monitor : Monitor
         Limits, history and reports.
+    watched : bool
+        Whether anybody wants to know the gap before the end.
     """
-    next_measure = GROWTH
+    next_measure: float = GROWTH if watched else float("inf")
+    if not watched:
+        machine.close_window()
     while True:
         if monitor.iterations + 1 in (next_measure, monitor.limits.iterations):
             machine.open_window()

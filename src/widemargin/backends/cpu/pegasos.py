@@ -72,9 +72,9 @@ class _Projected(_Sweeper):
             part -= sums
             part *= factor
 
-    def _radius(self) -> float:
-        """Return the largest norm of a row."""
-        raise NotImplementedError
+    @property
+    def _largest(self) -> float:
+        raise NotImplementedError  # squared norm of a row, but for the constant
 
     @property
     def importances(self) -> Vector | float:
@@ -108,8 +108,9 @@ class _Projected(_Sweeper):
         while first < order.size:
             last = first + self._size
             if self.rule.project:
-                length = self._radius() * max(1.0, float(np.max(self.importances)))
-                rows = MOST_SHRINKING * self.rule.rate**0.5 * self.seen / length
+                norm = max((self._largest + self.rule.constant**2) ** 0.5, 1e-300)
+                norm *= max(1.0, float(np.max(self.importances)))
+                rows = MOST_SHRINKING * self.rule.rate**0.5 * self.seen / norm
                 last = first + min(self._size, max(1, int(rows / batch)) * batch)
             yield order[first:last]
             first = last
@@ -160,9 +161,6 @@ class LinearPegasos(_Projected, LinearLearner):
     @cached_property
     def _largest(self) -> float:
         return float(self._rows.norms().max(initial=0.0))
-
-    def _radius(self) -> float:
-        return max((self._largest + self.rule.constant**2) ** 0.5, 1e-300)
 
     def _record(self, moves: int, rows: Ids) -> None:
         super()._record(moves, rows)
@@ -220,8 +218,9 @@ class KernelPegasos(_Projected, KernelLearner):
     def _held(self) -> tuple[Vector, Vector | None, list[Vector]]:
         return self.coefficients, self.second, []
 
-    def _radius(self) -> float:
-        return max((float(np.max(self.data.diagonal)) + self.rule.constant**2) ** 0.5, 1e-300)
+    @cached_property
+    def _largest(self) -> float:
+        return float(np.max(self.data.diagonal))
 
     # --- the space of the points -----------------------------------------------------------------
 
@@ -301,9 +300,7 @@ class CpuPegasos:
         learner, mark, scale = self.learner, self._mark, float(self.learner.scale[0])
         self.measured, self._scores = True, None
         self.point = self._formed()
-        if self.averaged and self.whole:
-            self._opened = False
-            learner.sum_over_time(False)
+        self.close_window()
         place, now = learner.embed(learner.raw, self.point)
         lost = float(np.exp(learner.log_scale - mark.log_scale))
         visits = max(1, -(-(learner.seen - mark.seen) // self.rows))
@@ -334,9 +331,12 @@ class CpuPegasos:
         return self.point
 
     def _formed(self) -> Vector:
-        if self.learner.seen == self._since or not self._opened:
+        if self.learner.seen == self._since or (self._mark.seen and not self._opened):
             return self.point
-        return self._window() if self.averaged else self._last()
+        if not (self._opened and self.averaged):  # or stopped before a window was opened
+            return self._last()
+        self.learner.total_into(self.point, 1.0 / self._steps(self._since))
+        return self.point  # the average, weighted by t, of the iterates of the window
 
     def _last(self) -> Vector:
         steps = self.learner.rule.rate * self.learner.seen
@@ -349,15 +349,16 @@ class CpuPegasos:
             self.learner.start_total(0.0, self.point)
             self.learner.sum_over_time(True)
 
+    def close_window(self) -> None:
+        """Average nothing until a window is opened."""
+        if self.averaged and self.whole:
+            self._opened = False
+            self.learner.sum_over_time(False)
+
     def _steps(self, since: int) -> float:
         """Return the sum of lam t over the rows since then."""
         seen = self.learner.seen
         return 0.5 * self.learner.rule.rate * (seen * (seen + 1.0) - since * (since + 1.0))
-
-    def _window(self) -> Vector:
-        """Return the average, weighted by t, of the iterates of the window."""
-        self.learner.total_into(self.point, 1.0 / self._steps(self._since))
-        return self.point
 
     def _improve(self, shares: Vector, point: Vector) -> None:
         """Move the dual point to the best between itself and another one, which is used up."""
