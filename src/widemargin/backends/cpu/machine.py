@@ -23,6 +23,7 @@ Vector = NDArray[np.float64]
 
 
 EPSILON = float(np.finfo(np.float64).eps)
+SMALL_BLOCK, FOR_EACH = 512, 2  # variables of a block, and for each one that is not zero
 STEP_EFFORT = 0.4  # nanoseconds for each variable of the block that a pair step passes
 READ_EFFORT = 0.3  # nanoseconds for each kernel value in memory
 UNTRUSTED = 2.0  # errors of last digits that a violation must exceed to mean something
@@ -162,6 +163,7 @@ class CpuMachine:
         if size == view.variables.size:
             self.block = np.arange(size)
             return True
+        size = min(size, max(SMALL_BLOCK, FOR_EACH * int(np.count_nonzero(view.x))))
         kept = (
             self.block[self.block.size - size // 2 :]
             if self.block.size >= size // 2
