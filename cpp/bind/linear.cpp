@@ -154,13 +154,37 @@ double solve_positive(In2<double> matrix, Out2<double> right, int threads) {
                                        threads);
 }
 
+void require_rows(const DataRows& rows, In1<Index> ids) {
+    for (std::size_t p = 0; p < ids.shape(0); ++p)
+        require(ids.data()[p] >= 0 && ids.data()[p] < rows.view.count, "a row is out of range");
+}
+
+void times_of(const DataRows& rows, In1<Index> ids, In1<double> weights, Out1<double> output,
+              int threads) {
+    require(output.shape(0) == ids.shape(0), "one output for each row");
+    require_features(rows, weights.shape(0));
+    require_rows(rows, ids);
+    nb::gil_scoped_release release;
+    hot().linear.times_of(rows.view, ids.data(), Index(ids.shape(0)), weights.data(), output.data(),
+                          threads);
+}
+
+void transposed_of(const DataRows& rows, In1<Index> ids, In1<double> factor, Out1<double> sums,
+                   int threads) {
+    require(factor.shape(0) == ids.shape(0), "one factor for each row");
+    require_features(rows, sums.shape(0));
+    require_rows(rows, ids);
+    nb::gil_scoped_release release;
+    hot().linear.transposed_of(rows.view, ids.data(), Index(ids.shape(0)), factor.data(),
+                               sums.data(), threads);
+}
+
 void row_products(const DataRows& rows, In1<Index> ids, In1<double> scale, Out2<double> products,
                   int threads) {
     const auto count = ids.shape(0);
     require(products.shape(0) == count && products.shape(1) == count, "a square matrix over rows");
     require_features(rows, scale.shape(0));
-    for (std::size_t p = 0; p < count; ++p)
-        require(ids.data()[p] >= 0 && ids.data()[p] < rows.view.count, "a row is out of range");
+    require_rows(rows, ids);
     nb::gil_scoped_release release;
     hot().linear.row_products(rows.view, ids.data(), Index(count), scale.data(), products.data(),
                               threads);
@@ -252,6 +276,10 @@ void bind_linear(nb::module_& m) {
     m.def("turn", turn, nb::arg("state"), nb::arg("share"), nb::arg("threads"));
     m.def("solve_positive", solve_positive, nb::arg("matrix"), nb::arg("right").noconvert(),
           nb::arg("threads"));
+    m.def("times_of", times_of, nb::arg("rows"), nb::arg("ids"), nb::arg("weights"),
+          nb::arg("output").noconvert(), nb::arg("threads"));
+    m.def("transposed_of", transposed_of, nb::arg("rows"), nb::arg("ids"), nb::arg("factor"),
+          nb::arg("sums").noconvert(), nb::arg("threads"));
     m.def("row_products", row_products, nb::arg("rows"), nb::arg("ids"), nb::arg("scale"),
           nb::arg("products").noconvert(), nb::arg("threads"));
     m.def("descend_quadratic", descend_quadratic, nb::arg("hessian"), nb::arg("gradient"),

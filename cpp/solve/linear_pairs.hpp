@@ -42,6 +42,47 @@ struct TurnedRows {
     }
 };
 
+// Calls visit(view, id, p) for the chosen rows first .. last, the storage being looked at once.
+template <class Visit>
+void visit_chosen(const Rows& rows, const Index* ids, Index first, Index last, Visit&& visit) {
+    if (rows.is_sparse() || rows.column_stride == 1) {
+        visit_rows(rows, {0, rows.count, 0, 1}, 0, rows.count, [&](const auto& view, Index, Index) {
+            for (Index p = first; p < last; ++p) visit(view, ids[p], p);
+        });
+        return;
+    }
+    for (Index p = first; p < last; ++p)  // Fortran order: each row is laid out by itself
+        visit_rows(rows, {ids[p], ids[p] + 1, 0, 1}, ids[p], ids[p] + 1,
+                   [&](const auto& view, Index i, Index) { visit(view, i, p); });
+}
+
+// sums += sum over the chosen rows of factor[p] x_p, each thread adding up features of its own.
+inline void transposed_of(const Rows& rows, const Index* ids, Index count, const double* factor,
+                          double* sums, int threads) {
+    const Index d = rows.features;
+    if (threads < 2) {
+        visit_chosen(rows, ids, 0, count,
+                     [&](const auto& view, Index i, Index p) { view.add(i, factor[p], sums); });
+        return;
+    }
+    parallel(threads, threads, [&](Index part, int) {
+        const Index low = d * part / threads, high = d * (part + 1) / threads;
+        visit_chosen(rows, ids, 0, count, [&](const auto& view, Index i, Index p) {
+            view.add_within(i, factor[p], sums, low, high);
+        });
+    });
+}
+
+// output[p] = x_p . weights for the chosen rows.
+inline void times_of(const Rows& rows, const Index* ids, Index count, const double* weights,
+                     double* output, int threads) {
+    constexpr Index piece = 256;
+    parallel((count + piece - 1) / piece, threads, [&](Index part, int) {
+        visit_chosen(rows, ids, part * piece, std::min((part + 1) * piece, count),
+                     [&](const auto& view, Index i, Index p) { output[p] = view.dot(i, weights); });
+    });
+}
+
 inline void row_products(const Rows& rows, const Index* ids, Index count, const double* scale,
                          double* products, int threads) {
     constexpr Index piece = 16;

@@ -28,6 +28,8 @@ inline LinearTable linear_table() {
             advance,
             turn,
             solve_positive,
+            transposed_of,
+            times_of,
             row_products};
 }
 

@@ -113,6 +113,10 @@ struct LinearTable {
     void (*turn)(const ConjugateState&, double share, int threads);
     double (*solve_positive)(const double* matrix, Index size, Index width, double* right,
                              Index count, int threads);
+    void (*transposed_of)(const Rows&, const Index* ids, Index count, const double* factor,
+                          double* sums, int threads);
+    void (*times_of)(const Rows&, const Index* ids, Index count, const double* weights,
+                     double* output, int threads);
     void (*row_products)(const Rows&, const Index* ids, Index count, const double* scale,
                          double* products, int threads);
 };

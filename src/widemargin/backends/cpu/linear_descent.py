@@ -23,7 +23,7 @@ ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
 NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
 SMOOTH_PASSES = 600.0  # the same for many features, by conjugate gradients
 MOST_PASSES = 3000.0  # and with kinks besides
-MOST_FREE = 3000  # rows that are settled together: three matrices of their size are held
+CONJUGATE_STEPS, MOST_CONJUGATE_STEPS = 200, 6400
 SELDOM = 8  # epochs over few rows after which the dual objective is summed up anew
 
 
@@ -59,7 +59,7 @@ class CpuLinearDescent:
         self.centre = float(start.x[-1]) if start is not None and self.free_bias else 0.0
         self.weights, self.bias = np.zeros(data.features), np.zeros(1)
         self._refresh()
-        self.bounds = bounds_of(problem)
+        self.bounds, self.conjugate_steps = bounds_of(problem), CONJUGATE_STEPS
         self.order: NDArray[np.int64] = np.flatnonzero(problem.costs > 0)
         self.active = self.rows = self.order.size  # rows without a cost move nothing
         self.safety, self.epochs, self.objective = np.inf, 0, 0.0
@@ -89,25 +89,24 @@ class CpuLinearDescent:
     def settling_cost(self) -> float:
         """Passes over all rows that `settle` takes as long as; infinite if it is of no use."""
         free = self._free().size
-        if not 0 < free <= min(MOST_FREE, self.data.features):
-            return np.inf
-        if isinstance(self.problem.loss, Logistic):  # all rows are free, and not quadratic
-            return np.inf
+        if not 0 < free <= self.data.features or isinstance(self.problem.loss, Logistic):
+            return np.inf  # the latter is not quadratic
         entries = self.data.mean_entries
         return settling_work(free, entries) / (self.rows * entries)
 
     def settle(self, damping: float) -> float:
         """Move all free dual variables towards the optimum of theirs; return the length of step."""
-        free = free_rows(self.data, self.problem, self._free(), self.dual, self.weights)
+        point = self.dual, self.weights, self.conjugate_steps
+        free = free_rows(self.data, self.problem, self._free(), *point)
         before, stiffness = self._excess(), None
         if self.problem.bias:
             stiffness = 0.0 if self.free_bias else 1.0 / self.reach
-        moves, bias = free.move(damping, before, stiffness, self.data.threads, self.data.pause)
-        whole = np.zeros(self.data.count)
-        whole[free.ids] = moves
-        change = self.data.transposed(whole) / self.problem.l2
+        moves, bias = free.move(damping, before, stiffness)
+        change = self.data.transposed_of(free.ids, moves) / self.problem.l2
         present = bias + self.reach * before if self.free_bias else float(self.bias[0])
-        length = line_search(free, self.problem, moves, change, present, self.reach)
+        length = line_search(free, moves, change, present, self.reach)
+        if length == 1 and (moves > free.least).all() and (moves < free.most).all():
+            self.conjugate_steps = min(2 * self.conjugate_steps, MOST_CONJUGATE_STEPS)
         if length > 0:
             self._go(free.ids, length * moves, length * change)
             self.centre = bias if self.free_bias else 0.0

@@ -101,6 +101,22 @@ class LinearRows:
                 _core.row_norms(self.opened, *part, self._norms, self.threads)
         return self._norms
 
+    def times_of(self, ids: NDArray[np.int64], weights: Vector) -> Vector:
+        """Return X w of a few rows."""
+        self.pause()
+        outputs = np.empty(ids.size)
+        places = np.ascontiguousarray(self.offset + self.step * ids)
+        _core.times_of(self.opened, places, weights, outputs, self.threads)
+        return outputs
+
+    def transposed_of(self, ids: NDArray[np.int64], factor: Vector) -> Vector:
+        """Return the sum of factor_i x_i over a few rows."""
+        self.pause()
+        sums = np.zeros(self.features)
+        places = np.ascontiguousarray(self.offset + self.step * ids)
+        _core.transposed_of(self.opened, places, factor, sums, self.threads)
+        return sums
+
     def products_of(self, ids: NDArray[np.int64], scale: Vector) -> Vector:
         """Return the sum over features of scale_k x_ik x_jk for each pair of a few rows."""
         self.pause()
