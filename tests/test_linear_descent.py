@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from linear_cases import LOSSES, rows_and_problem, solve
 
-from widemargin import _core
+from widemargin import LinearSVC, _core
+from widemargin.backends.cpu import linear_settling
 from widemargin.backends.cpu.linear_descent import CpuLinearDescent
 from widemargin.backends.cpu.linear_rows import LinearRows
 from widemargin.problem import LinearProblem
@@ -82,11 +83,18 @@ def test_products_of_some_rows_are_those_of_the_matrix(dtype, form):
     ids, scale = rng.permutation(rows.count)[:20], rng.random(40)
     x = dense[1::2][ids].astype(np.float64)
     np.testing.assert_allclose(rows.products_of(ids, scale), (x * scale) @ x.T, atol=1e-12)
+    np.testing.assert_allclose(rows.times_of(ids, scale), x @ scale, atol=1e-12)
+    factor = rng.normal(size=20)
+    for threads in (1, 3):
+        some = LinearRows(rows.X, threads, offset=1, step=2)
+        np.testing.assert_allclose(some.transposed_of(ids, factor), x.T @ factor, atol=1e-12)
 
 
 @pytest.mark.parametrize("bias", [{"bias": False}, {"bias_l2": 0.25}, {}])
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "logistic"])
-def test_settling_raises_the_dual_and_ends_where_free_rows_rest(name, bias):
+@pytest.mark.parametrize("factored", [linear_settling.MOST_FACTORED, 0])
+def test_settling_raises_the_dual_and_ends_where_free_rows_rest(name, bias, factored, monkeypatch):
+    monkeypatch.setattr(linear_settling, "MOST_FACTORED", factored)
     X, problem = rows_and_problem(name, n=40, d=60, C=0.3, **bias)
     machine = CpuLinearDescent(LinearRows(X, 1), problem)
     for _ in range(30):
@@ -112,3 +120,16 @@ def test_rows_that_nearly_depend_on_each_other_are_settled_with_damping():
     epochs = [machine.epoch().dual for _ in range(200)]
     assert machine.settle(1e-3) > 0
     assert machine.epoch().dual > epochs[-1] + 5 * (epochs[-1] - epochs[-101])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rows_of_very_different_lengths_converge(loss):
+    """Word counts: a few long texts, common words in all; more free rows than are factored."""
+    rng = np.random.default_rng(0)
+    lengths = rng.lognormal(3.0, 1.5, 400)
+    words = 1.0 / np.arange(1, 2001)
+    X = sp.csr_array(rng.poisson(np.outer(lengths, words / words.sum() * 5)).astype(float))
+    y = np.sign(np.log(lengths) - 3.0 + rng.normal(size=400))
+    model = LinearSVC(loss=loss, gap_tol=1e-8).fit(X, y)
+    assert model.duality_gap_ <= 1e-8
+    assert model.solutions_[0].status.converged

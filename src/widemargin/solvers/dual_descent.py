@@ -29,6 +29,7 @@ from .monitor import Monitor
 __all__ = ["dual_descent"]
 
 TRIAL = 0.1  # share of the patience before which no forecast is made, if nothing can be settled
+IDLE_EPOCHS = 3000
 LEAST_SPAN = 2  # epochs from which a rate of convergence is taken
 LEAST_BETWEEN = 5.0  # passes before the free variables are counted
 DAMPING, EASED, STRONGER = 0.01, 0.03, 10.0  # at first; after a long step; after a short one
@@ -37,7 +38,7 @@ FEW_ROWS = 200  # an epoch over fewer takes no less time
 EXPECTED, LEAST_EXPECTED = 0.5, 0.15  # gap after an epoch as a share of what was met in it
 
 
-def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
+def dual_descent(machine: DescentOperations, monitor: Monitor, *, patient: bool = False) -> Status:
     """Descend to the monitor's limits; STALLED asks for another solver to go on.
 
     Parameters
@@ -46,6 +47,8 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
         The problem and its state.
     monitor : Monitor
         Limits, history and reports.
+    patient : bool
+        Whether to go on as long as anything is gained, no other solver being left.
     """
     whole, before = True, inf
     passes, settler = 0.0, _Settler(machine)
@@ -69,13 +72,17 @@ def dual_descent(machine: DescentOperations, monitor: Monitor) -> Status:
         if ending and not whole:
             whole, met = machine.take_back(), []
             continue
-        if cost := settler.settle(share_of_rows):
-            passes, whole, met = passes + cost, True, []
-            continue
         met.append(now.relative_gap)
         left = _epochs_left(met, monitor.limits.gap) * share_of_rows
-        trial = machine.patience * (1.0 if machine.settling_cost < inf else TRIAL)
-        if passes > trial and left > machine.patience - passes:
+        if cost := settler.settle(share_of_rows, left):
+            passes, whole, met = passes + cost, True, []
+            continue
+        if patient:
+            given_up = len(met) > IDLE_EPOCHS and left == inf
+        else:
+            trial = machine.patience * (1.0 if machine.settling_cost < inf else TRIAL)
+            given_up = passes > trial and left > machine.patience - passes
+        if given_up:
             machine.measure()
             return Status.STALLED
 
@@ -86,13 +93,16 @@ class _Settler:
     def __init__(self, machine: DescentOperations) -> None:
         self.machine, self.damping, self.since = machine, DAMPING, 0.0
 
-    def settle(self, passes: float) -> float:
-        """Settle if so many more passes make it worth it; return its cost in passes, else 0."""
+    def settle(self, passes: float, left: float) -> float:
+        """Settle if so many more passes make it worth it; return its cost in passes, else 0.
+
+        Not if epochs end sooner, `left` being the passes that they are expected to need.
+        """
         self.since += passes
         if self.since < LEAST_BETWEEN:
             return 0.0
         cost = self.machine.settling_cost
-        if self.since < cost:
+        if min(self.since, left) < cost:
             return 0.0
         length = self.machine.settle(self.damping)
         self.damping *= EASED if length > ENOUGH else STRONGER

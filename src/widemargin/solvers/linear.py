@@ -152,11 +152,12 @@ def solve_linear(
         if monitor.out_of_budget() is Status.TIME_LIMIT:
             raise OutOfTimeError
 
-    status = Status.CONVERGED
+    status, descended = Status.CONVERGED, start
     for solver, share in _stages(data, problem, options):
         if solver == "newton" and share < AIM and status is Status.STALLED:
             continue  # it would stall again
-        machine, solve = _prepare(solver, data, problem, point)
+        begin = descended if solver == "patient" else point
+        machine, solve = _prepare(solver, data, problem, begin)
         monitor.limits = _aim(asked, share, problem)
         data.pause = pause
         status = _run(partial(solve, machine, monitor))
@@ -164,6 +165,7 @@ def solve_linear(
         data.pause = nothing
         point, certificate = data.certify(problem, machine.point)
         reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
+        descended = point if solver == "dual" else descended
         if reached or not (status.converged or status is Status.STALLED):
             break
     if certificate.gap <= ROUNDING * data.magnitude(problem) and status is not Status.INTERRUPTED:
@@ -185,6 +187,8 @@ def _stages(
         stages.insert(0, ("dual", AIM))
     if data.can_finish(problem):
         stages.append(("interior", FURTHER * AIM))
+    elif first == "dual":
+        stages.append(("patient", AIM))
     return stages
 
 
@@ -192,8 +196,8 @@ def _prepare(
     solver: str, data: LinearData, problem: LinearProblem, point: Any
 ) -> tuple[Any, Callable[[Any, Monitor], Status]]:
     """Return the state of a machine, and what solves it."""
-    if solver == "dual":
-        return data.descent(problem, point), dual_descent
+    if solver in ("dual", "patient"):
+        return data.descent(problem, point), partial(dual_descent, patient=solver == "patient")
     if solver == "columns":
         return data.columns(problem, point), partial(working_columns, solve_part=_solve_part)
     if solver == "interior":

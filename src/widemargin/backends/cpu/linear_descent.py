@@ -23,6 +23,7 @@ ENTRIES_AT_ONCE = 20_000_000  # visited between two looks at the keyboard
 NEWTON_PASSES = 40.0  # what Newton's method costs at the least, in passes over the rows
 SMOOTH_PASSES = 600.0  # the same for many features, by conjugate gradients
 MOST_PASSES = 3000.0  # and with kinks besides
+UNEVEN = 10.0  # rows are as long as one another if no ||x||² is so many times the mean
 CONJUGATE_STEPS, MOST_CONJUGATE_STEPS = 200, 6400
 SELDOM = 8  # epochs over few rows after which the dual objective is summed up anew
 
@@ -88,9 +89,14 @@ class CpuLinearDescent:
     @property
     def settling_cost(self) -> float:
         """Passes over all rows that `settle` takes as long as; infinite if it is of no use."""
-        free = self._free().size
-        if not 0 < free <= self.data.features or isinstance(self.problem.loss, Logistic):
+        loss = self.problem.loss
+        if self.data.features <= FEW_FEATURES or isinstance(loss, Logistic):
             return np.inf  # the latter is not quadratic
+        if loss.smooth and self.norms.max() <= UNEVEN * self.norms.mean():
+            return np.inf  # Newton's method does better, unless rows differ so much
+        free = self._free().size
+        if not 0 < free <= self.data.features:
+            return np.inf
         entries = self.data.mean_entries
         return settling_work(free, entries) / (self.rows * entries)
 

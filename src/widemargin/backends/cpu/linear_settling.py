@@ -33,8 +33,8 @@ Ids = NDArray[np.int64]
 MOST_FACTORED = 3000  # three matrices of that size are held
 ROUNDS, FEW_ROUNDS = 8, 3  # the latter with conjugate gradients
 ACCURACY, LEAST_DAMPING = 1e-2, 1e-5  # of conjugate gradients
-FACTOR_WORK = 120.0  # multiplications of a factor that take as long as descent on one entry of X
-PAIR_WORK = 16.0
+FACTOR_WORK = 60.0  # multiplications of a factor that take as long as descent on one entry of X
+PAIR_WORK = 8.0
 CONJUGATE_WORK = 100.0  # passes over the free rows: about as many as a settling takes
 
 
