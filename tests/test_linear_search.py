@@ -46,7 +46,7 @@ def test_scores_are_those_of_refitted_folds():
     model = LinearSVC(loss="hinge", gap_tol=1e-9)
     found = model.search_cost(X, y, cv=4, start=0.1, largest=0.4)
     assert found.Cs == (0.1, 0.2, 0.4)
-    folds = model._folds(y, np.ones(200), 4)
+    folds = model._folds(X, y, np.ones(200), 4)
     assert 49 <= np.bincount(folds).min() <= np.bincount(folds).max() <= 51
     for C, score in zip(found.Cs, found.scores, strict=True):
         right = 0
@@ -71,6 +71,20 @@ def test_rows_without_weight_play_no_part():
     spoiled = np.where(weights > 0, y, -y)
     b = LinearSVC().search_cost(X, spoiled, sample_weight=weights, start=0.25, largest=1.0)
     assert a == b
+
+
+@pytest.mark.parametrize("kind", [LinearSVC, LinearSVR])
+def test_search_knows_rows_by_their_numbers(kind):
+    """Neither the order of rows nor whether one is repeated or weighted plays a part."""
+    X, y = classes(120, 4)
+    weights = np.random.default_rng(1).integers(0, 4, 120)
+    model, settings = kind(gap_tol=1e-10), {"largest": 1.0, "cv": 3}
+    weighted = model.search_cost(X, y, sample_weight=weights.astype(float), **settings)
+    order = np.random.default_rng(2).permutation(weights.sum())
+    rows = np.repeat(np.arange(120), weights)[order]
+    repeated = model.search_cost(X[rows], y[rows], **settings)
+    assert repeated.Cs == weighted.Cs
+    np.testing.assert_allclose(repeated.scores, weighted.scores, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", [LinearSVC, LinearSVR])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..io.ranges import Ranges
 from ..io.tables import Table
-from ..reductions.calibration import fold_numbers
+from ..reductions.folds import folds_by_content, row_keys
 from .common import (
     DataFile,
     Format,
@@ -156,14 +156,18 @@ def start_search(
     """Return a search that has not begun, with its folds."""
     if table.y is None or task == "detection":
         raise ValueError("a search compares predictions with labels, and the data have none")
-    order = np.random.default_rng(seed).permutation(len(table.y))
     labels = np.zeros(len(table.y), dtype=np.int64)
     if task == "classification":
         labels = np.unique(table.y, return_inverse=True)[1].astype(np.int64)
-        if np.bincount(labels).min() < 2:
-            raise ValueError("a class has only one row, which cannot be left out and learnt too")
-    numbers = np.empty_like(labels)
-    numbers[order] = fold_numbers(labels[order], min(folds, len(table.y)))
+    ones = np.ones(labels.size)
+    keys = row_keys(table.X, ones) ^ np.random.default_rng(seed).integers(1 << 63, dtype=np.uint64)
+    numbers = folds_by_content(keys, labels, ones, min(folds, len(table.y)))
+    if any(np.ptp(numbers[labels == label]) == 0 for label in np.unique(labels)):
+        raise ValueError(
+            "a class has only one row, or equal ones, which cannot be left out and learnt too"
+            if task == "classification"
+            else "all rows are equal: none can be left out and the others learnt"
+        )
     return Search(machine, task, settings, table, numbers)
 
 

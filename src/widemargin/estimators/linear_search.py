@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from ..backends.cpu import CpuLinearData
-from ..reductions.calibration import fold_numbers
+from ..reductions.folds import distinct_rows, folds_by_content, row_keys
 from .linear_stream import LinearStream
 from .validation import check_number, check_weights
 
@@ -21,7 +21,6 @@ Vector = NDArray[np.float64]
 
 STILL = 0.01  # coefficients that change by no more than this share count as unchanged
 STILL_ENOUGH = 5
-SEED = 1
 HALF_WAY = 0.1  # of a regression: the first C explains no more than this share of the targets
 STEPS = 20
 
@@ -95,7 +94,8 @@ class LinearSearch(LinearStream):
 
         C doubles from a value so small that almost nothing is learnt, each fold going on from its
         last weights, until five doublings in a row have not changed the weights of any fold, or
-        ``largest`` is passed. Held-out rows get weight 0; X is not copied.
+        ``largest`` is passed. Held-out rows get weight 0; X is not copied. Which fold a row is in
+        depends on what it is, not on where it stands, and equal rows share one.
 
         Parameters
         ----------
@@ -129,8 +129,8 @@ class LinearSearch(LinearStream):
         )
         y = np.asarray(y).ravel()
         weights = check_weights(sample_weight, y.size)
-        C = min(float(start) if start else self._first_cost(X, y), float(largest))
-        folds = self._folds(y, weights, int(cv))
+        C = min(float(start) if start else self._first_cost(X, y, weights), float(largest))
+        folds = self._folds(X, y, weights, int(cv))
         Cs, scores = [], []
         for value, score in self._doubled(X, y, weights, folds, C, float(largest)):
             Cs.append(value)
@@ -139,35 +139,38 @@ class LinearSearch(LinearStream):
         epsilon = None if is_classifier(self) else float(self.epsilon)
         return CostSearch(Cs[best], scores[best], tuple(Cs), tuple(scores), epsilon)
 
-    def _folds(self, y: Any, weights: Vector, cv: int) -> NDArray[np.int64]:
+    def _folds(self, X: Any, y: Any, weights: Vector, cv: int) -> NDArray[np.int64]:
         """Return the fold of each row; those of a class are dealt out evenly."""
-        order = np.random.default_rng(SEED).permutation(y.size)
-        order = order[weights[order] > 0]
         labels = np.zeros(y.size, dtype=np.int64)
         if is_classifier(self):
             labels = np.unique(y, return_inverse=True)[1].ravel()
-        folds = np.full(y.size, -1, dtype=np.int64)
-        folds[order] = fold_numbers(labels[order], min(cv, order.size))
-        return folds
+        keys = row_keys(X, weights)
+        if distinct_rows(keys, weights) < 2:
+            raise ValueError(
+                f"X must hold at least two different rows, one to learn from and one to leave out, "
+                f"found {distinct_rows(keys, weights)}"
+            )
+        return folds_by_content(keys, labels, weights, cv)
 
-    def _first_cost(self, X: Any, y: Any) -> float:
+    def _first_cost(self, X: Any, y: Any, weights: Vector) -> float:
         """Return a power of two at which the penalty still outweighs the losses by far.
 
         As LIBLINEAR: 1 / (n max ||x_i||²), half of it for squared hinges; of a regression
         sum of loss(y, 0) / 100 / (8 (sum |y|)² max ||x_i||²).
         """
-        longest = float(CpuLinearData(X, 1).rows.norms().max(initial=0.0))
+        norms = CpuLinearData(X, 1).rows.norms()
+        longest, rows = float(norms[weights > 0].max(initial=0.0)), float(weights.sum())
         if self.fit_intercept and self.penalize_intercept:
             longest += float(self.intercept_scaling) ** 2
         longest = max(longest, 1e-300)
         if is_classifier(self):
             steep = 2.0 if getattr(self, "loss", "") == "squared_hinge" else 1.0
-            return 2.0 ** math.floor(math.log2(1.0 / (steep * y.size * longest)))
+            return 2.0 ** math.floor(math.log2(1.0 / (steep * rows * longest)))
         sizes = np.abs(np.asarray(y, dtype=np.float64))
-        loss = float((np.maximum(sizes - float(self.epsilon), 0.0) ** 2).sum())
+        loss = float(weights @ np.maximum(sizes - float(self.epsilon), 0.0) ** 2)
         if loss == 0:
             return 1.0
-        least = HALF_WAY**2 * loss / (8.0 * float(sizes.sum()) ** 2 * longest)
+        least = HALF_WAY**2 * loss / (8.0 * float(weights @ sizes) ** 2 * longest)
         return 2.0 ** math.floor(math.log2(least))
 
     def _doubled(
