@@ -15,7 +15,7 @@ from ..problem import Problem, c_svc, hulls, nu_svc
 from ..reductions.jobs import Job
 from ..reductions.machines import Machine, read_machine, read_nu_svc, require_separated
 from ..solution import Solution, Status
-from .hard_kernel import solve_hard
+from .hard_kernel import needs_weights, solve_hard
 from .kernel_base import FitData
 from .kernel_classifier import KernelClassifier
 from .progress import ProgressLine
@@ -91,9 +91,10 @@ class SVC(KernelClassifier):
         steps on all of them (up to 4096) if pair steps are foreseen to take longer; Newton steps on
         blocks from the first one on that pair steps do not finish. 'smo' is the same; 'newton'
         takes Newton steps on every block. With a linear kernel, more than 256 rows and at most half
-        as many entries in a row, or a hard margin, 'auto' without a `max_iter` takes the solvers of
-        `LinearSVC`, which are faster and, for the hard margin, exact whatever the scale of the
-        columns; attributes and certificate are the same.
+        as many entries in a row, 'auto' without a `max_iter` takes the solvers of `LinearSVC`,
+        which are faster; for a hard margin it does so where X is small, or its columns differ in
+        size or lie far from zero, after a linear program that `max_time` cannot stop. Attributes
+        and certificate are the same.
     gram_columns : {'train', 'support'}, default='train'
         What the columns of a precomputed matrix are when predicting.
     callback : callable or None, default=None
@@ -203,7 +204,7 @@ class SVC(KernelClassifier):
         linear = type(data.kernel) is Linear and self.solver == "auto" and self.max_iter < 0
         if not self._is_hard():
             return super()._solve(data, jobs)
-        if not linear:
+        if not (linear and needs_weights(data.X)):
             return [self._doubted(solution) for solution in super()._solve(data, jobs)]
         line = ProgressLine(self.tol) if self.verbose else None
         try:

@@ -26,16 +26,28 @@ from ..solution import Certificate, LinearSolution, Progress, Solution, Status
 from ..solvers.linear import LinearOptions
 from ..solvers.monitor import Limits
 from .hard_linear import HardJob, hard_job, hard_solution
+from .separability import column_scale, near_origin
 
-__all__ = ["solve_hard"]
+__all__ = ["needs_weights", "solve_hard"]
 
 Vector = NDArray[np.float64]
 
+SMALL = 100_000  # entries of rows whose linear program takes no time
+UNEVEN = 1e3  # between the sizes of columns
 GAP = 1e-9  # of the soft margin that is the hard one
 NO_DOUBT = 1e-5  # relative gap of hulls that are surely apart
 LEAST_SQUARE = 1e-300
 MOST_CORRECTED = 10_000_000  # numbers of a least-squares system
 CORRECTIONS = 3
+
+
+def needs_weights(X: Any) -> bool:
+    """Return whether products of rows lose the digits that decide, or the other way is as fast."""
+    if X.shape[0] * X.shape[1] <= SMALL:
+        return True
+    moved, centre = near_origin(X)
+    scale = column_scale(moved)
+    return bool(centre.any() or scale.max() > UNEVEN * scale.min())
 
 
 def solve_hard(X: Any, jobs: Sequence[Job], schedule: Schedule, threads: int) -> list[Solution]:

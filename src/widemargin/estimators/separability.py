@@ -24,7 +24,14 @@ from sklearn.utils import check_X_y
 from ..backends.cpu import is_sparse
 from .labels import number_labels
 
-__all__ = ["Separability", "linear_separability", "near_origin", "separate", "widest"]
+__all__ = [
+    "Separability",
+    "column_scale",
+    "linear_separability",
+    "near_origin",
+    "separate",
+    "widest",
+]
 
 Vector = NDArray[np.float64]
 Row = list[Fraction]
@@ -118,7 +125,7 @@ def linear_separability(X: Any, y: Any) -> Separability:
 def separate(X: Any, signs: Vector) -> Separability:
     """Decide for rows of checked type and classes given as ±1."""
     X, centre = near_origin(X)
-    scale = _column_scale(X)
+    scale = column_scale(X)
     w, weights = _linear_program(_scaled(X, scale), signs)
     found = _separating(X, signs, w / scale) or _meeting(X, signs, weights)
     if found is None and X.shape[0] * (X.shape[1] + 2) <= MOST_ENTRIES:
@@ -150,7 +157,7 @@ def widest(X: Any, signs: Vector, found: Separability) -> Separability:
     a factor of sqrt(n_features), if the numbers allow; for scaled columns it may be far from it.
     """
     X, centre = near_origin(X)
-    scale = _column_scale(X)
+    scale = column_scale(X)
     if scale.min() == scale.max():
         return found
     w, _ = _linear_program(_scaled(X, np.full(scale.size, scale.max())), signs)
@@ -175,7 +182,7 @@ def _dense(X: Any) -> Vector:
     return X.toarray() if is_sparse(X) else X
 
 
-def _column_scale(X: Any) -> Vector:
+def column_scale(X: Any) -> Vector:
     """Return powers of two, which scale without rounding, near the largest entry of each column."""
     largest = np.asarray(abs(X).max(axis=0).toarray() if is_sparse(X) else abs(X).max(axis=0))
     exponent = np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
