@@ -12,6 +12,8 @@ from widemargin.backends.cpu.interior import interior_point
 from widemargin.backends.cpu.machine import CpuMachine
 from widemargin.backends.cpu.newton import BlockFinish
 from widemargin.solvers import block_smo
+from widemargin.solvers.certified import Options, solve_certified
+from widemargin.solvers.monitor import Limits, Monitor
 
 each_problem = pytest.mark.parametrize("name", PROBLEMS)
 ROWS = 260
@@ -165,6 +167,40 @@ def test_rows_come_back_before_the_end(monkeypatch):
     assert min(seen) < ROWS
     assert solution.history[-1].active == ROWS
     assert solution.certificate.violation <= 1e-4
+
+
+@pytest.mark.parametrize("earned", [False, True])
+def test_rows_may_stay_away_once_trust_is_earned_and_the_certificate_finds_out(earned, monkeypatch):
+    """Rows are set aside at random, so that trust is misplaced: the fit ends solved anyway."""
+    backs, aside, original = [], np.random.default_rng(3), CpuMachine.take_back
+
+    def spy(machine):
+        backs.append(machine.view is not machine.base)
+        return original(machine)
+
+    def drop(machine):
+        keep = np.union1d(
+            machine.block % machine.view.size, np.flatnonzero(aside.random(ROWS) < 0.7)
+        )
+        if machine.view is machine.base and not drop.done:
+            drop.done = True
+            smaller = machine.shrinker(machine, keep)
+            machine._x_of_base_outputs = machine.view.x.copy()
+            machine.block, machine.view = np.empty(0, dtype=np.int64), smaller
+
+    drop.done = False
+    monkeypatch.setattr(CpuMachine, "take_back", spy)
+    monkeypatch.setattr(CpuMachine, "set_aside", drop)
+    monkeypatch.setattr(kernel_data, "SHRINK_SHARE", 1.0)
+    opened, problem = open_data(DATA), PROBLEMS["c_svc"].state(DATA.task)
+    opened.trust.earned, opened.precisions = earned, ("float32", "float64")
+    monitor = Monitor(Limits(1e-4))
+    every = [np.arange(ROWS)]
+    solution = solve_certified(opened, problem, every, problem.start, monitor, Options())
+    assert drop.done
+    assert backs.count(True) == (0 if earned else 1)
+    assert solution.certificate.violation <= 1e-4
+    assert solution.status.converged
 
 
 # --- one block by Newton steps -------------------------------------------------------------------

@@ -16,19 +16,21 @@ Where this differs from them:
    Newton steps on all of them, those are tried; they end the fit, whatever C and the tolerance.
    A block on which the inner solver runs out of steps (large C, unscaled data) is finished by
    Newton steps on its own free variables.
-3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh.
+3. Rows set aside (shrinking) come back before the end, and their outputs are computed afresh, until
+   a machine of the same fit has shown that this finds nothing; from then on the certificate does.
 4. A backend that loses time whenever it is looked at makes several rounds between two looks.
 5. It ends: when steps no longer decrease the objective beyond rounding, or the violation is below
    what the numbers carry, it says so and stops.
 """
 
 import math
+from dataclasses import dataclass
 
 from ..solution import Progress, Status
 from .monitor import Monitor
 from .operations import BlockOperations, Measure
 
-__all__ = ["block_smo"]
+__all__ = ["Trust", "block_smo"]
 
 STALLED_ROUNDS, STALLED_EXACT = 20, 4  # rounds; fewer if their blocks are solved exactly
 STALLED_WHOLE = 4  # rounds in which all variables were solved for, and neither measure halved
@@ -39,6 +41,16 @@ LOOKS = 4  # measures from which the pace of pair steps is known
 BURST = 5000  # inner steps on a block before Newton steps, once these are in use
 
 
+@dataclass
+class Trust:
+    """Whether rows set aside are known to stay solved, from the machines of a fit so far.
+
+    Then their outputs need not be computed twice: the certificate, which covers all rows, tells.
+    """
+
+    earned: bool = False
+
+
 def block_smo(
     machine: BlockOperations,
     monitor: Monitor,
@@ -47,6 +59,7 @@ def block_smo(
     steps: int,
     exact: bool = False,
     rough: bool = False,
+    trust: Trust | None = None,
 ) -> Status:
     """Solve a box problem; the answer is in the machine's state.
 
@@ -64,6 +77,8 @@ def block_smo(
         Whether to use Newton steps from the first block on.
     rough : bool
         Whether the kernel values are too rough for Newton steps: instead, STALLED asks for better.
+    trust : Trust or None
+        Whether rows that are set aside may stay there to the end.
 
     Returns
     -------
@@ -72,13 +87,17 @@ def block_smo(
     """
     tolerance = monitor.limits.tolerance
     stall, outlook = _Stall(), _Outlook(tolerance)
-    rounds = 0
+    trust = trust or Trust()
+    rounds, back = 0, False
     while True:
         now = machine.measure()
         if status := _look(machine, monitor, now):
-            if status.converged and machine.take_back():
+            if status.converged and not trust.earned and machine.take_back():
+                back = True
                 continue
+            trust.earned = trust.earned or back
             return status
+        back = False
         if machine.free_set is not None and outlook.poor(now, machine.free_set.share, exact):
             outlook = _Outlook(tolerance)
             if machine.free_set.solve(0.25 * tolerance):

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 
 from ..problem import Problem
 from ..solution import Certificate, Solution, Status
-from .block_smo import block_smo
+from .block_smo import Trust, block_smo
 from .monitor import Monitor
 
 __all__ = ["SMALL_ROWS", "KernelData", "Options", "aim", "solve_certified"]
@@ -29,6 +29,7 @@ class KernelData(Protocol):
     """Rows and kernel on some backend."""
 
     precisions: tuple[str, ...]
+    trust: Trust
 
     @property
     def side_by_side(self) -> int:
@@ -114,12 +115,14 @@ def solve_certified(
         machine = data.machine(problem, segments, x, precision, monitor.out_of_budget)
         rough = precision != precisions[-1]
         for _ in range(CORRECTIONS):
-            status = _run(machine, problem, precision, monitor, options, rough)
+            trust = data.trust if rough else None  # after float64 there is no correction
+            status = _run(machine, problem, precision, monitor, options, rough, trust)
             x, indefinite = machine.x, indefinite or machine.indefinite
             hurried = status is Status.INTERRUPTED
             outputs, certificate = data.certify(problem, segments, x, machine, hurried)
             reached = monitor.certified(status, certificate.violation, certificate.relative_gap)
             final = reached or status in FINAL
+            data.trust.earned = data.trust.earned and bool(final)
             if best is None or reached or _better(certificate, best[-1], indefinite):
                 best = x.copy(), outputs, certificate
             if final or precision == "float64":
@@ -150,6 +153,7 @@ def _run(
     monitor: Monitor,
     options: Options,
     rough: bool,
+    trust: Trust | None,
 ) -> Status:
     """Run the solver from the machine's state to a tolerance that the certificate should meet."""
     asked = monitor.limits
@@ -162,6 +166,7 @@ def _run(
             steps=STEPS_AT_ONCE,
             exact=options.exact,
             rough=rough,
+            trust=trust,
         )
     except KeyboardInterrupt:
         return Status.INTERRUPTED

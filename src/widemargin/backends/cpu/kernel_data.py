@@ -13,6 +13,7 @@ from ... import _core
 from ...kernels import Kernel
 from ...problem import Problem
 from ...solution import Certificate
+from ...solvers.block_smo import Trust
 from .certificate import certify
 from .machine import OVERFLOW, CpuMachine, whole
 from .memory import Scratch
@@ -78,7 +79,7 @@ class CpuKernelData:
         self._largest_norm = self._check_norms()
         self.precisions = self._precisions(precision)
         self.columns_in_use = self.rows  # columns of all caches together; they share the budget
-        self.scratch = Scratch()
+        self.scratch, self.trust = Scratch(), Trust()
         self.block_sizes: list[int] = []  # of the machines so far
         self._sources: dict[tuple[str, bytes], Source] = {}
         self._kept: dict[tuple[str, bytes], NDArray[Any]] = {}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...kernels import RBF, ChiSquared, FunctionKernel, Kernel, Laplacian
 from ...problem import Problem
 from ...solution import Certificate
+from ...solvers.block_smo import Trust
 from ..cpu.certificate import certify
 from ..cpu.kernel_data import EXACT_BLOCK, EXACT_COPIES, FLOAT32_LARGEST, FLOAT64_ROWS
 from ..cpu.sources import row_parts, self_similarity
@@ -65,6 +66,7 @@ class GpuKernelData:
             None if kernel is None else DeviceRows(self.device, X, self.budget, centring(kernel))
         )
         self.diagonal = self._diagonal()
+        self.trust = Trust()
         self.precisions = self._precisions(precision)
         self._matrices: dict[np.dtype[Any], Any] = {}
         self._building = threading.Lock()
