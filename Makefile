@@ -47,7 +47,7 @@ docs: $(VENV)/.with-docs  ## build the documentation as HTML in docs/_build
 
 bench: data-is-given $(VENV)/.with-bench  ## compare with other libraries: make bench DATA=folder
 	$(BIN)/python -m benchmarks.tile
-	$(BIN)/python -m benchmarks.small
+	$(BIN)/python -m benchmarks.small --data $(DATA)
 	$(BIN)/python -m benchmarks.run --data $(DATA)
 	$(BIN)/python -m benchmarks.curves --data $(DATA)
 	$(BIN)/python -m benchmarks.linear --data $(DATA)

@@ -85,3 +85,16 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         asked = f"{outcome.goal.statistic} >= {outcome.goal.at_least:g}"
         rows.append([outcome.goal.name, asked, measured, outcome.verdict, ", ".join(outcome.sets)])
     return "## Goals\n\n" + table(rows) + "\n"
+
+
+def single(command: str, measured: dict[str, float], file: Path = FILE) -> str:
+    """Return a table of the goals of a command that measures one number for each."""
+    rows = [["goal", "asked", "measured", "verdict"]]
+    for entry in tomllib.loads(file.read_text(encoding="utf-8"))["single"]:
+        if entry["command"] != command:
+            continue
+        name, least, value = entry["measure"], entry["at_least"], measured.get(entry["measure"])
+        verdict = "not measured" if value is None else "reached" if value >= least else "missed"
+        found = "" if value is None else f"{value:.2f}"
+        rows.append([name, f">= {least:g}", found, verdict])
+    return "## Goals\n\n" + table(rows) + "\n"

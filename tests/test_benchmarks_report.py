@@ -189,6 +189,16 @@ def test_storage_without_a_solution_is_given_up(tmp_path, monkeypatch):
     assert "stored as csr" in item.notes["sklearn"][0]
 
 
+def test_goals_of_single_numbers_are_checked():
+    text = goals.single("small", {"fit iris": 0.8, "fit breast cancer": 2.0})
+    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
+    assert "0.80" in lines["fit iris"]
+    assert "missed" in lines["fit iris"]
+    assert "reached" in lines["fit breast cancer"]
+    assert "not measured" in lines["8,000 rows of a9a, C=1e6, tol=1e-6"]
+    assert not any("peak" in name for name in lines)
+
+
 def test_goals_of_the_file_are_checked():
     outcomes = {outcome.goal.name: outcome for outcome in goals.check(report.comparisons(RECORDS))}
     assert len(outcomes) == len(goals.read()) == 7
