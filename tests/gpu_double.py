@@ -36,6 +36,15 @@ def kernel_of(spec: NativeSpec):
     }[spec.kind.name]()
 
 
+def chosen_rows(rows, chosen):
+    """Return rows and norms, or those of them that are chosen."""
+    if chosen is None:
+        return rows
+    ids, count = chosen
+    assert ids.dtype == np.int32
+    return rows[0][ids[:count]], rows[1][ids[:count]]
+
+
 def gradient_of(state):
     return np.tile(state.outputs, state.x.size // state.rows) + state.linear
 
@@ -90,6 +99,19 @@ class NumpyDevice:
         outputs += moves @ kernel_of(spec).formula(products, norms_a[:, None], norms_b).astype(
             float
         )
+
+    tiles = True
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def kernel_values(self, a, b, spec, out, chosen_a=None, chosen_b=None):
+        (A, norms_a), (B, norms_b) = chosen_rows(a, chosen_a), chosen_rows(b, chosen_b)
+        assert out.strides[1] == out.itemsize
+        assert A.dtype == B.dtype == norms_a.dtype == norms_b.dtype == out.dtype
+        out[...] = kernel_of(spec).formula(A @ B.T, norms_a[:, None], norms_b)
+
+    def kernel_sums(self, a, b, moves, outputs, spec, chosen_a=None, chosen_b=None):
+        (A, norms_a), (B, norms_b) = chosen_rows(a, chosen_a), chosen_rows(b, chosen_b)
+        self.map_and_add(A @ B.T, norms_a, norms_b, moves, outputs, spec)
 
     def pairwise(self, A, B, spec):
         return np.ascontiguousarray(BASES[kernel_of(spec).base](A, B), dtype=A.dtype)
@@ -159,6 +181,11 @@ class NumpyDevice:
     def rounds(self, *arguments):
         return NumpyRounds(self, *arguments)
 
+    def rounds_of_rows(self, state, rows, spec, ids, diagonal):
+        matrix = np.empty((rows.size, rows.size), dtype=diagonal.dtype)
+        self.kernel_values(rows.tile_rows, rows.tile_rows, spec, matrix)
+        return NumpyRounds(self, state, matrix, ids, diagonal)
+
 
 class GivenArray:
     """A double of an array that lies on a GPU."""
@@ -178,7 +205,7 @@ class NumpyRounds:
 
     size = 128
 
-    def __init__(self, device, state, matrix, ids, diagonal):
+    def __init__(self, device, state, matrix, ids, diagonal, small=False):
         self.device, self.state, self.matrix, self.ids = device, state, matrix, ids
         self.diagonal = diagonal
         self.round = 0

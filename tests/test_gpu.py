@@ -76,6 +76,21 @@ def test_blocks_by_every_way_to_get_kernel_values(gpu, name, budget, precision, 
         assert solution.x[members].sum() == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+def test_without_tensor_cores(gpu, budget, kernel, monkeypatch):
+    """An older GPU sums inner products by its library, and turns them into kernel values."""
+    monkeypatch.setattr(device_module.Device, "tiles", False)
+    for module in (machine, kernel_data):
+        monkeypatch.setattr(module, "LARGEST", 64)
+    data = draw_data(300, seed=5, kernel=KERNELS[kernel])
+    problem = PROBLEMS["c_svc"].state(data.task)
+    solution = solve(open_gpu(data, BUDGETS[budget]), problem, tolerance=1e-5)
+    assert solution.status is Status.CONVERGED
+    best = solve(data, problem, tolerance=1e-7).certificate.dual
+    assert solution.certificate.dual == pytest.approx(best, rel=1e-7)
+
+
 def test_newton_steps_finish_what_pair_steps_do_not(gpu, monkeypatch):
     for module in (machine, kernel_data):
         monkeypatch.setattr(module, "LARGEST", 64)
@@ -85,6 +100,35 @@ def test_newton_steps_finish_what_pair_steps_do_not(gpu, monkeypatch):
     assert solution.status is Status.CONVERGED
     best = solve(data, problem, tolerance=1e-9).certificate.dual
     assert solution.certificate.dual == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [(7, 3), (129, 300), (700, 515)])
+@pytest.mark.parametrize("features", [1, 9, 54, 130])
+def test_tiles(gpu, dtype, rows, features):
+    """Kernel values and their sums, of some rows and of all, against the formula."""
+    from gpu_double import NumpyDevice
+
+    rng, device, spec = np.random.default_rng(0), device_module.open_device(), RBF(0.1).native()
+    X = rng.normal(size=(900, features)) / np.sqrt(features)
+    norms = np.square(X).sum(axis=1)
+    ids = [rng.permutation(900)[:n].astype(np.int32) for n in rows]
+    want = np.empty((900, 900))
+    NumpyDevice().kernel_values((X, norms), (X, norms), spec, want)
+    there = device.upload(X, dtype), device.upload(norms, dtype)
+    chosen = [(device.upload(some), some.size) for some in ids]
+    exact = 1e-13 if dtype == np.float64 else 2e-6
+    whole, part = (device.xp.full(shape, np.nan, dtype=dtype) for shape in ((900, 900), rows))
+    device.kernel_values(there, there, spec, whole)
+    device.kernel_values(there, there, spec, part, *chosen)
+    np.testing.assert_allclose(device.download(whole), want, atol=exact)
+    np.testing.assert_allclose(device.download(part), want[np.ix_(*ids)], atol=exact)
+    moves = rng.normal(size=rows[0])
+    sums = device.xp.ones(rows[1])
+    device.kernel_sums(there, there, device.upload(moves), sums, spec, *chosen)
+    np.testing.assert_allclose(
+        device.download(sums), 1 + moves @ want[np.ix_(*ids)], atol=100 * exact
+    )
 
 
 def test_outputs_in_parts(gpu):
@@ -162,10 +206,15 @@ def test_estimators_as_on_the_cpu(gpu, name, kernel, storage):
         return
     decide = "predict" if case.targets == "numbers" else "decision_function"
     want = getattr(reference, decide)(X)
+    got = getattr(found, decide)(given)
     # A bias that the optimality conditions leave open may be anywhere between its bounds.
-    free = sum(max(m.bias_bound for m in fit.machines_) for fit in (reference, found))
-    atol = 1e-4 * abs(want).max() + 2 * free
-    np.testing.assert_allclose(getattr(found, decide)(given), want, atol=atol)
+    pairs = [sorted(fit.machines_, key=lambda m: sorted(m.classes)) for fit in (reference, found)]
+    free = np.max([[m.bias_bound for m in machines] for machines in pairs], axis=0)
+    if name == "NuSVC":  # what is divided by the margin means nothing where that is zero
+        settled = np.array([m.solution.certificate.primal**2 > 1e-16 for m in pairs[0]])
+        got, want, free = got[:, settled], want[:, settled], free[settled]
+    atol = 1e-4 * abs(want).max(initial=0.0) + 2 * free.sum()
+    np.testing.assert_allclose(got, want, atol=atol)
 
 
 def test_weights_probabilities_and_bounds(gpu):

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,20 +16,23 @@ namespace widemargin {
 // n > 0, weights >= 0.
 inline std::pair<double, double> weighted_quantile(const double* points, const double* weights,
                                                    Index n, double slope, double flat) {
-    std::vector<Index> order(n);
-    std::iota(order.begin(), order.end(), Index(0));
-    const auto before = [&](Index a, Index b) { return points[a] < points[b]; };
     if (slope >= -flat) {  // already level before the first point
-        const double first = points[*std::min_element(order.begin(), order.end(), before)];
+        const double first = *std::min_element(points, points + n);
         return {first, first};
     }
+    struct Point {
+        double at, weight;
+    };
+    std::vector<Point> order(n);
+    for (Index k = 0; k < n; ++k) order[k] = {points[k], weights[k]};
+    const auto before = [](const Point& a, const Point& b) { return a.at < b.at; };
     // All points before `low` together leave the slope negative; those before `high` do not.
     Index low = 0, high = n;
     while (high - low > 1) {
         const Index middle = low + (high - low) / 2;
         std::nth_element(order.begin() + low, order.begin() + middle, order.begin() + high, before);
         double after = slope;
-        for (Index k = low; k < middle; ++k) after += weights[order[k]];
+        for (Index k = low; k < middle; ++k) after += order[k].weight;
         if (after >= -flat) {
             high = middle;
         } else {
@@ -38,10 +40,10 @@ inline std::pair<double, double> weighted_quantile(const double* points, const d
             low = middle;
         }
     }
-    const double at = points[order[low]];
+    const double at = order[low].at;
     double next = std::numeric_limits<double>::infinity();
-    for (Index k = low + 1; k < n; ++k) next = std::min(next, points[order[k]]);
-    const bool level = std::abs(slope + weights[order[low]]) <= flat && low + 1 < n;
+    for (Index k = low + 1; k < n; ++k) next = std::min(next, order[k].at);
+    const bool level = std::abs(slope + order[low].weight) <= flat && low + 1 < n;
     return {at, level ? next : at};
 }
 

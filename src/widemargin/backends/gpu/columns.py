@@ -36,12 +36,18 @@ class Columns:
             self.matrix, self.places = data.matrix(ids, dtype)
 
     def rounds(self, state: Any) -> Any:
-        """Return what makes many rounds on end, or None where the matrix is not on the device."""
-        if self.matrix is None:
+        """Return what makes many rounds on end, or None where that needs what is not there.
+
+        That is the kernel matrix or, for a kernel of inner products, the dense rows.
+        """
+        rows = None if self.matrix is not None else self.data.rows_for_tiles(self.dtype)
+        if self.matrix is None and rows is None:
             return None
         diagonal = self.device.upload(self.data.diagonal[self.ids], self.dtype)
         places = self.device.upload(self.places, np.int32)
-        return self.device.rounds(state, self.matrix, places, diagonal)
+        if rows is not None:
+            return self.device.rounds_of_rows(state, *rows, places, diagonal)
+        return self.device.rounds(state, self.matrix, places, diagonal, self.data.small_blocks)
 
     def square(self, at: Ids) -> Any:
         """Return the kernel matrix of some of the machine's rows."""

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from ...kernels import NativeSpec
 from .linear_launches import LinearLaunches
-from .rounds import EACH, LARGEST, CudaRounds, Launch, State, solve_one_block
+from .rounds import (
+    EACH,
+    LARGEST,
+    CudaRounds,
+    CudaRoundsOfRows,
+    Launch,
+    State,
+    solve_one_block,
+    solver_scratch,
+)
+from .tiles import TileLaunches, formula
 
 __all__ = ["Device", "gpu_is_usable", "open_device"]
 
@@ -30,9 +40,11 @@ TEXTS = (
     "rounds.cu",
     "linear.cu",
 )
+TEXTS_OF_KIND = ("common.cu", "maps.cu", "tile.cu")
 THREADS = 256
 MOST_BLOCKS = 65535  # along the second axis of a grid
 MEASURING = 264  # thread blocks that pass over all variables: two on each multiprocessor
+TILE_SCRATCH = 96 << 10  # bytes of shared memory
 PAIRS = 64  # rows and columns that one thread block of `pairwise` computes
 
 INSTALL = (
@@ -41,7 +53,7 @@ INSTALL = (
 )
 
 
-class Device(LinearLaunches):
+class Device(LinearLaunches, TileLaunches):
     """One NVIDIA GPU, the current one of CuPy."""
 
     name = "cuda"
@@ -59,31 +71,47 @@ class Device(LinearLaunches):
         self.xp: Any = cupy
         self.cupyx: Any = cupyx
         self.sparse: Any = cupyx.scipy.sparse
-        self._modules: dict[np.dtype[Any], Any] = {}
+        self._modules: dict[tuple[np.dtype[Any], int | None], Any] = {}
         self._compiling = threading.Lock()
         self._idle_streams: list[Any] = []
 
-    @cached_property
-    def text(self) -> str:
-        """The CUDA C++ text of all kernels."""
-        folder = files(__package__) / "cuda"
-        return "\n".join((folder / name).read_text(encoding="utf-8") for name in TEXTS)
+    def kernel(self, name: str, dtype: Any, kind: int | None = None) -> Launch:
+        """Return what launches a kernel, compiled for this GPU at its first use and cached.
 
-    def kernel(self, name: str, dtype: Any) -> Launch:
-        """Return what launches a kernel, compiled for this GPU at its first use and cached."""
+        Parameters
+        ----------
+        name : str
+            Of the kernel.
+        dtype : type
+            Of kernel values.
+        kind : int or None
+            Code of the formula that is compiled in, of those of `tile.cu`.
+        """
         dtype = np.dtype(dtype)
         with self._compiling:
-            if dtype not in self._modules:
-                real = "double" if dtype == np.float64 else "float"
-                options = (
-                    "--std=c++17",
-                    f"-DREAL={real}",
-                    f"-DREAL_IS_DOUBLE={int(real == 'double')}",
-                    f"-DEACH={EACH}",
-                    f"-DMOST_WARPS={LARGEST // EACH // 32}",
-                )
-                self._modules[dtype] = self.xp.RawModule(code=self.text, options=options)
-            return self._modules[dtype].get_function(name)
+            if (dtype, kind) not in self._modules:
+                self._modules[dtype, kind] = self._compiled(dtype, kind)
+            launch = self._modules[dtype, kind].get_function(name)
+            if name != "solve_block" and kind is None:
+                return launch
+            scratch = TILE_SCRATCH if kind is not None else solver_scratch(dtype)
+            launch.max_dynamic_shared_size_bytes = scratch
+            return partial(launch, shared_mem=scratch)
+
+    def _compiled(self, dtype: np.dtype[Any], kind: int | None) -> Any:
+        names = TEXTS if kind is None else TEXTS_OF_KIND
+        folder = files(__package__) / "cuda"
+        text = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+        real = "double" if dtype == np.float64 else "float"
+        options = (
+            "--std=c++17",
+            f"-DREAL={real}",
+            f"-DREAL_IS_DOUBLE={int(real == 'double')}",
+            f"-DEACH={EACH}",
+            f"-DMOST_WARPS={LARGEST // EACH // 32}",
+            f"-DKIND={kind or 0}",
+        )
+        return self.xp.RawModule(code=text, options=options)
 
     # --- arrays ------------------------------------------------------------------------------
 
@@ -163,7 +191,7 @@ class Device(LinearLaunches):
             grid = (-(-columns // THREADS), min(rows, MOST_BLOCKS))
             sizes = (np.int64(rows), np.int64(columns))
             self.kernel("map_products", values.dtype)(
-                grid, (THREADS,), (values, *sizes, norms_a, norms_b, *_parameters(spec, values))
+                grid, (THREADS,), (values, *sizes, norms_a, norms_b, *formula(spec, values))
             )
 
     def map_and_add(
@@ -182,7 +210,7 @@ class Device(LinearLaunches):
                 (-(-columns // 32),),
                 (THREADS,),
                 (products, np.int32(rows), np.int64(columns), norms_a, norms_b, moves, outputs,
-                 *_parameters(spec, products)),
+                 *formula(spec, products)),
             )  # fmt: skip
 
     def pairwise(self, A: Any, B: Any, spec: NativeSpec) -> Any:
@@ -252,15 +280,14 @@ class Device(LinearLaunches):
         """Return what makes several rounds on end; see `rounds.CudaRounds`."""
         return CudaRounds(self, *arguments)
 
+    def rounds_of_rows(self, *arguments: Any) -> CudaRoundsOfRows:
+        """Return what makes them without a kernel matrix; see `rounds.CudaRoundsOfRows`."""
+        return CudaRoundsOfRows(self, *arguments)
+
 
 def _blocks(state: State) -> int:
     """Return how many thread blocks pass over the variables."""
     return min(MEASURING, -(-int(state.x.size) // THREADS))
-
-
-def _parameters(spec: NativeSpec, values: Any) -> tuple[Any, ...]:
-    real = values.dtype.type
-    return np.int32(spec.kind), real(spec.gamma), real(spec.coef0), np.int32(spec.degree)
 
 
 @cache

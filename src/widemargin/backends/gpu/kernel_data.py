@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import RBF, ChiSquared, FunctionKernel, Kernel, Laplacian
+from ...kernels import RBF, ChiSquared, FunctionKernel, Kernel, Laplacian, NativeSpec
 from ...problem import Problem
 from ...solution import Certificate
 from ...solvers.block_smo import Trust
@@ -20,8 +20,8 @@ from .columns import Columns
 from .device import open_device
 from .machine import GpuMachine
 from .rounds import LARGEST
-from .rows import DeviceRows
-from .values import add_rows, kernel_block, runs_here
+from .rows import DeviceRows, Operand
+from .values import add_rows, in_tiles, kernel_block, operands, runs_here, tile_spec
 
 __all__ = ["GpuKernelData", "centring", "has_function", "rows_of_numbers"]
 
@@ -34,6 +34,8 @@ PART_SHARE = 16  # one part of a computation takes one in so many bytes of the b
 MOST_AT_ONCE = 1 << 29  # kernel values computed between two looks at the keyboard
 TERMS_AT_ONCE = 1 << 12  # of a sum, so that many columns are summed side by side
 AT_ONCE = 32  # machines that are solved side by side
+WORK = 1 << 40  # multiplications between two looks at the keyboard, where nothing is written
+MANY_FEATURES = 100
 DIAGONAL_ROWS = 256  # of a block of which only the diagonal is used
 
 
@@ -78,6 +80,16 @@ class GpuKernelData:
     def side_by_side(self) -> int:
         """Variables up to which machines are solved beside one another: any if they share."""
         return 1 << 62 if self._fits(self.rows, np.dtype(self.precisions[0])) else 0
+
+    @property
+    def small_blocks(self) -> bool:
+        """Whether half a block serves better, where the kernel matrix is on the device.
+
+        Where rows have many features they depend little on one another: a smaller block, whose
+        steps are faster, loses nothing. Machines side by side would wait for the host more often.
+        """
+        many = self.operands is not None and self.operands.features >= MANY_FEATURES
+        return many and not self._own_stream
 
     @property
     def at_once(self) -> int:
@@ -151,6 +163,15 @@ class GpuKernelData:
         A, B = self.operands.take(ids, dtype), self.operands.take(columns, dtype)
         add_rows(self.kernel, A, B, moves, outputs)
 
+    def rows_for_tiles(self, dtype: Any) -> tuple[Operand, NativeSpec] | None:
+        """Return all rows and the formula for kernels by tiles, or None if there is no such way."""
+        if self.operands is None or self.kernel is None or not self.operands.resident:
+            return None
+        spec, whole = tile_spec(self.kernel), self.operands.whole(dtype)
+        if spec is None or not in_tiles(whole, whole):
+            return None
+        return operands(spec, whole, whole)[0], spec
+
     def _fits(self, rows: int, dtype: np.dtype[Any]) -> bool:
         held = sum(m.nbytes for m in self._matrices.values())
         return held + rows * rows * dtype.itemsize <= MATRIX_SHARE * self.budget
@@ -173,6 +194,11 @@ class GpuKernelData:
 
     def _build(self, ids: Ids, dtype: np.dtype[Any]) -> Any:
         matrix = self.device.xp.empty((ids.size, ids.size), dtype=dtype)
+        if (tiles := self.rows_for_tiles(dtype)) is not None:
+            rows = tiles[0].tile_rows
+            chosen = self.device.upload(ids, np.int32), ids.size
+            self.device.kernel_values(rows, rows, tiles[1], matrix, chosen, chosen)
+            return matrix
         if ids.size == self.rows and (self.operands is None or self.operands.resident):
             for part in row_parts(ids.size, ids.size, self.values_at_once(dtype)):
                 self.block(part, slice(None), dtype, out=matrix[part])
@@ -192,12 +218,27 @@ class GpuKernelData:
         outputs = self.device.xp.zeros(ids.size)
         dtype = np.dtype(precision)
         moves = self.device.upload(coefficients[used], np.float64)
+        if (tiles := self.rows_for_tiles(dtype)) is not None:
+            self._add_tiles(*tiles, columns[used], moves, ids, outputs)
+            return np.asarray(self.device.download(outputs))
         for some in row_parts(used.size, 1, min(TERMS_AT_ONCE, self.rows_at_once(dtype, 1))):
             chosen = columns[used[some]]
             self.keep_within_budget()
             for part in row_parts(ids.size, 1, self.rows_at_once(dtype, chosen.size)):
                 self.add_rows(chosen, ids[part], moves[some], outputs[part], dtype)
         return np.asarray(self.device.download(outputs))
+
+    def _add_tiles(
+        self, rows: Operand, spec: NativeSpec, used: Ids, moves: Any, ids: Ids, outputs: Any
+    ) -> None:
+        """Add sum_i moves[i] k(used[i], ids[j]) to outputs[j]."""
+        pair, upload = rows.tile_rows, self.device.upload
+        chosen = upload(used, np.int32), int(used.size)
+        work = max(1, used.size) * max(1, int(pair[0].shape[1]))
+        for part in row_parts(ids.size, 1, max(1, WORK // work)):
+            summed = upload(ids[part], np.int32), int(ids[part].size)
+            self.device.kernel_sums(pair, pair, moves, outputs[part], spec, chosen, summed)
+            self.device.synchronize()
 
     # --- machines ----------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ Vector = NDArray[np.float64]
 
 FIRST_ROUNDS, MOST_ROUNDS = 8, 64
 SHORT, LONG = 0.02, 0.1  # seconds that a visit of the host should take
+ENOUGH = 0.9  # share of the tolerance to go to, so that float32 seldom asks for another try
 STEPS_AHEAD = 200_000  # in all rounds of a visit: about 0.1 s
 
 
@@ -145,7 +146,7 @@ class GpuMachine:
             self.rounds_ahead,
             share,
             0.5 * tolerance * self._scale,
-            tolerance * self._scale,
+            ENOUGH * tolerance * self._scale,
             min(limit, STEPS_AHEAD),
             STEPS_AHEAD,
         )

@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CudaRounds", "Launch", "Outcome", "State", "places", "solve_one_block"]
+__all__ = [
+    "CudaRounds",
+    "CudaRoundsOfRows",
+    "Launch",
+    "Outcome",
+    "State",
+    "places",
+    "solve_one_block",
+    "solver_scratch",
+]
 
 Launch = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 
@@ -20,6 +29,7 @@ EACH = 4  # variables of a thread of the block solver
 STEP = 32 * EACH  # a block has a multiple of this many places
 LARGEST = 8 * STEP  # MOST_WARPS of them
 FEW = 1 << 13  # variables that a few lanes to a segment look through at once
+REACHING = 1056  # thread blocks that look through all variables
 COLUMNS = 32  # of a thread block of add_rows
 RESULT = np.dtype(
     [
@@ -65,6 +75,11 @@ class State:
 def places(variables: int) -> int:
     """Return the places of a block that holds so many variables."""
     return -(-variables // STEP) * STEP
+
+
+def solver_scratch(dtype: np.dtype[Any]) -> int:
+    """Return the bytes of shared memory that the block solver takes; the rest of it is cache."""
+    return LARGEST * (24 + 6 * dtype.itemsize) + 1024
 
 
 def solve_one_block(
@@ -119,22 +134,26 @@ class CudaRounds:
         The machine's rows, as rows of the matrix.
     diagonal : array of the matrix' type
         Of the machine's rows.
+    small : bool
+        Whether a block has half as many variables as it may.
     """
 
-    def __init__(self, device: Any, state: State, matrix: Any, ids: Any, diagonal: Any) -> None:
+    def __init__(
+        self, device: Any, state: State, matrix: Any, ids: Any, diagonal: Any, small: bool = False
+    ) -> None:
         xp = device.xp
         self.device, self.state, self.matrix, self.ids = device, state, matrix, ids
-        self.diagonal = diagonal
-        self.size = LARGEST
+        self.diagonal, dtype = diagonal, diagonal.dtype
+        self.size = LARGEST // 2 if small else LARGEST
         self.blocks = [device.upload(np.full(self.size, -1, dtype=np.int32)) for _ in range(2)]
-        self.kernel = xp.empty((self.size, self.size), dtype=matrix.dtype)
+        self.kernel = xp.empty((self.size, self.size), dtype=dtype)
         self.entered = device.upload(np.full(state.x.size, -1, dtype=np.int32))
         self.moved_rows = xp.empty(self.size, dtype=np.int32)
         self.moves = xp.empty(self.size)
         self.reaches = [xp.zeros(2 * state.groups, dtype=np.uint64) for _ in range(2)]
         self.round = 0
         names = ("choose_block", "gather_block", "solve_block", "add_rows")
-        self.launch = {name: device.kernel(name, matrix.dtype) for name in names}
+        self.launch = {name: device.kernel(name, self.kernel.dtype) for name in names}
 
     def forget(self) -> None:
         """Begin with a new block next time: the outputs have been changed from outside."""
@@ -188,12 +207,7 @@ class CudaRounds:
             (state.box, reach, groups, previous, block, np.int32(size), np.int32(lanes),
              self.entered, np.int32(self.round)),
         )  # fmt: skip
-        self.launch["gather_block"](
-            (size // 128, size // 4),
-            (128,),
-            (self.matrix, np.int64(self.matrix.shape[1]), self.ids, state.box, block,
-             np.int32(size), self.kernel),
-        )  # fmt: skip
+        self._gather(block)
         self.launch["solve_block"](
             (1,),
             (size // EACH,),
@@ -204,7 +218,17 @@ class CudaRounds:
         self._add_rows(result, following)
         self.reaches.reverse()
 
+    def _gather(self, block: Any) -> None:
+        """Bring the kernel matrix of the block together."""
+        self.launch["gather_block"](
+            (self.size // 128, self.size // 4),
+            (128,),
+            (self.matrix, np.int64(self.matrix.shape[1]), self.ids, self.state.box, block,
+             np.int32(self.size), self.kernel),
+        )  # fmt: skip
+
     def _add_rows(self, result: Any, reach: Any) -> None:
+        """Bring the outputs up to date with the moves, and find how far the gradients reach."""
         state = self.state
         self.launch["add_rows"](
             (-(-state.rows // COLUMNS),),
@@ -212,3 +236,53 @@ class CudaRounds:
             (self.matrix, np.int64(self.matrix.shape[1]), self.ids, state.box,
              np.int32(state.groups), self.moved_rows, self.moves, result, reach),
         )  # fmt: skip
+
+
+class CudaRoundsOfRows(CudaRounds):
+    """The same rounds where the kernel matrix is not on the device, but the rows are.
+
+    Parameters
+    ----------
+    device : Device
+    state : State
+    rows : Operand
+        All rows of the data, dense, as the kernel wants them.
+    spec : NativeSpec
+        A kernel of inner products.
+    ids, diagonal : array of the device
+        As for `CudaRounds`.
+    """
+
+    def __init__(
+        self, device: Any, state: State, rows: Any, spec: Any, ids: Any, diagonal: Any
+    ) -> None:
+        super().__init__(device, state, None, ids, diagonal)
+        self.rows, self.spec = rows, spec
+        self.block_rows = device.xp.empty(self.size, dtype=np.int32)
+        names = ("look_up_rows", "find_reach")
+        self.launch |= {name: device.kernel(name, diagonal.dtype) for name in names}
+
+    def _look_up(self, variables: Any, result: Any) -> None:
+        self.launch["look_up_rows"](
+            (self.size // 128,),
+            (128,),
+            (self.state.box, self.ids, variables, np.int32(self.size), result, self.block_rows),
+        )
+
+    def _gather(self, block: Any) -> None:
+        self._look_up(block, np.intp(0))
+        rows, chosen = (self.rows.raw, self.rows.norms), (self.block_rows, self.size)
+        self.device.kernel_values(rows, rows, self.spec, self.kernel, chosen, chosen)
+
+    def _add_rows(self, result: Any, reach: Any) -> None:
+        state, rows = self.state, (self.rows.raw, self.rows.norms)
+        self._look_up(self.moved_rows, result)
+        self.device.kernel_sums(
+            rows, rows, self.moves, state.outputs, self.spec,
+            (self.block_rows, self.size), (self.ids, state.rows), result,
+        )  # fmt: skip
+        self.launch["find_reach"](
+            (min(REACHING, -(-state.x.size // 256)),),
+            (256,),
+            (state.box, np.int32(state.groups), reach),
+        )

@@ -61,6 +61,11 @@ class Operand:
         """The rows as a dense array."""
         return self.raw.toarray() if self.sparse else self.raw
 
+    @property
+    def tile_rows(self) -> tuple[Any, Any]:
+        """The dense rows and their norms, as `tiles.py` wants them."""
+        return self.device.xp.ascontiguousarray(self.raw), self.norms
+
     def take(self, which: Any) -> "Operand":
         """Return some of the rows, given as a slice or by their numbers on the device."""
         part = Operand(self.device, self.raw[which], self.shift)
@@ -92,8 +97,9 @@ class DeviceRows:
         self.kept_sparse = False
         if is_sparse(X) and not self.resident:
             self.resident = self.kept_sparse = (X.data.nbytes + X.indices.nbytes) <= room
-        self.roomy = 3 * dense_size <= room  # for both types at once
+        self.roomy = 4 * dense_size <= room  # for both types at once, and the rows as they came
         self._whole: dict[np.dtype[Any], Operand] = {}
+        self._raw: Any = None
         self._loading = threading.Lock()
 
     @cached_property
@@ -103,7 +109,7 @@ class DeviceRows:
             return None
         if is_sparse(self.X) or not self.resident:
             return np.asarray(self.X.mean(axis=0), dtype=np.float64).ravel()
-        rows = self.device.upload(np.ascontiguousarray(self.X))
+        rows = self._everything()
         ones = self.device.upload(np.ones(self.rows, dtype=self.X.dtype))
         return np.asarray(self.device.download(ones @ rows), dtype=np.float64) / self.rows
 
@@ -120,11 +126,22 @@ class DeviceRows:
 
     def operand_of(self, X: Any, dtype: Any) -> Operand:
         """Return any rows of the host, shifted like these, on the device."""
-        if is_sparse(X):
-            device = self.device
-            raw = device.upload_csr(X) if self.kept_sparse else device.upload_dense(X)
-        else:
-            raw = self.device.upload(np.ascontiguousarray(X))
+        return self._shifted(self._sent(X), dtype)
+
+    def _sent(self, X: Any) -> Any:
+        if not is_sparse(X):
+            return self.device.upload(np.ascontiguousarray(X))
+        return self.device.upload_csr(X) if self.kept_sparse else self.device.upload_dense(X)
+
+    def _everything(self) -> Any:
+        """Return all rows as they came, which are sent once if there is room to keep them."""
+        if not self.roomy:
+            return self._sent(self.X)
+        if self._raw is None:
+            self._raw = self._sent(self.X)
+        return self._raw
+
+    def _shifted(self, raw: Any, dtype: Any) -> Operand:
         shift = self.shift if self.mode != "never" else None
         if shift is None:
             return Operand(self.device, raw.astype(dtype, copy=False))
@@ -132,7 +149,7 @@ class DeviceRows:
             return Operand(
                 self.device, raw.astype(dtype, copy=False), self.device.upload(shift, dtype)
             )
-        wide = np.result_type(X.dtype, dtype)
+        wide = np.result_type(raw.dtype, dtype)
         moved = raw.astype(wide, copy=False) - self.device.upload(shift, wide)
         return Operand(self.device, moved.astype(dtype, copy=False))
 
@@ -143,7 +160,7 @@ class DeviceRows:
             if dtype not in self._whole:
                 if not self.roomy:
                     self._whole.clear()
-                operand = self.operand_of(self.X, dtype)
+                operand = self._shifted(self._everything(), dtype)
                 operand.norms  # noqa: B018  kept for all parts
                 self.device.synchronize()  # other threads read them
                 self._whole[dtype] = operand
@@ -161,3 +178,4 @@ class DeviceRows:
     def forget(self) -> None:
         """Give the memory of the device back."""
         self._whole.clear()
+        self._raw = None

@@ -12,7 +12,15 @@ import numpy as np
 from ...kernels import FunctionKernel, Kernel, NativeSpec, Product, Scaled, Sum, VectorKernel
 from .rows import Operand
 
-__all__ = ["add_rows", "kernel_block", "native_spec", "runs_here"]
+__all__ = [
+    "add_rows",
+    "in_tiles",
+    "kernel_block",
+    "native_spec",
+    "operands",
+    "runs_here",
+    "tile_spec",
+]
 
 OF_PAIRS = ("LAPLACIAN", "CHI_SQUARED", "INTERSECTION")  # no functions of an inner product
 
@@ -32,9 +40,21 @@ def native_spec(kernel: Kernel) -> NativeSpec | None:
     return None if spec is None or spec.kind.name in OF_PAIRS else spec
 
 
+def tile_spec(kernel: Kernel) -> NativeSpec | None:
+    """Return the description of a kernel that `tiles.py` computes from start to end, if it is."""
+    if isinstance(kernel, Sum | Product | Scaled | FunctionKernel):
+        return None
+    return native_spec(kernel)
+
+
 def operands(spec: NativeSpec, A: Operand, B: Operand) -> tuple[Operand, Operand]:
     """Return the rows as the kernel wants them: centred for distances."""
     return (A.centred, B.centred) if spec.kind.name == "RBF" else (A, B)
+
+
+def in_tiles(A: Operand, B: Operand) -> bool:
+    """Tell whether kernels of inner products go by tiles: dense rows, and a GPU that can."""
+    return not (A.sparse or B.sparse) and bool(A.device.tiles)
 
 
 def products(A: Operand, B: Operand, out: Any = None) -> Any:
@@ -62,6 +82,11 @@ def kernel_block(kernel: Kernel, A: Operand, B: Operand, out: Any = None) -> Any
         raise ValueError(f"{kernel!r} has no formula that a GPU can run; use device='cpu'")
     if native_spec(kernel) is None:
         values, left, right = A.device.pairwise(A.dense, B.dense, spec), A, B
+    elif in_tiles(A, B):
+        left, right = operands(spec, A, B)
+        values = A.device.xp.empty((A.size, B.size), dtype=A.raw.dtype) if out is None else out
+        A.device.kernel_values(left.tile_rows, right.tile_rows, spec, values)
+        return values
     else:
         left, right = operands(spec, A, B)
         values = products(left, right, out)
@@ -100,9 +125,12 @@ def _of_function(kernel: FunctionKernel, A: Operand, B: Operand) -> Any:
 
 def add_rows(kernel: Kernel, A: Operand, B: Operand, moves: Any, outputs: Any) -> None:
     """Add sum_i moves[i] k(a_i, b_j) to outputs[j]; moves and outputs are in float64."""
-    spec = native_spec(kernel)
-    if spec is None or isinstance(kernel, Sum | Product | Scaled | FunctionKernel):
+    spec = tile_spec(kernel)
+    if spec is None:
         outputs += moves @ kernel_block(kernel, A, B).astype(np.float64, copy=False)
         return
     left, right = operands(spec, A, B)
+    if in_tiles(A, B):
+        A.device.kernel_sums(left.tile_rows, right.tile_rows, moves, outputs, spec)
+        return
     A.device.map_and_add(products(left, right), left.norms, right.norms, moves, outputs, spec)

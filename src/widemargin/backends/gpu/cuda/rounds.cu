@@ -20,12 +20,13 @@ extern "C" __global__ void choose_block(const Box* given, const Key* reach, int 
     }
     Key rises = 0, falls = 0;
     int rises_at = -1, falls_at = -1;
+#pragma unroll 4
     for (int t = thread; t < box.variables; t += segments * lanes) {
-        if (entered[t] == round - 1) continue;
-        const int g = box.group[t];
-        const double gradient = box.gradient(t);
-        const bool may_rise = box.may_rise(t) && gradient < high[g];
-        const bool may_fall = box.may_fall(t) && gradient > low[g];
+        const int g = box.group[t], last = entered[t];
+        const double gradient = box.gradient(t), x = box.x[t], top = box.upper[t];
+        const double bottom = box.lower[t];  // all are read side by side
+        const bool may_rise = last != round - 1 && x < top && gradient < high[g];
+        const bool may_fall = last != round - 1 && x > bottom && gradient > low[g];
         const bool rather_rises = !may_fall || gradient - low[g] <= high[g] - gradient;
         if (may_rise && rather_rises) {
             const Key depth = ordered(high[g] - gradient);
@@ -67,6 +68,33 @@ extern "C" __global__ void gather_block(const REAL* all, long long pitch, const 
         const bool known = left >= 0 && right >= 0;
         const int left_id = left < 0 ? 0 : ids[box.row(left)];
         kernel[(size_t)row * size + column] = known ? all[left_id * pitch + right_id] : REAL(0);
+    }
+}
+
+// The rows of the data that variables belong to; `size` of them, or as many as moved.
+extern "C" __global__ void look_up_rows(const Box* given, const int* ids, const int* variables,
+                                        int size, const Result* result, int* rows) {
+    const Box box = *given;
+    const int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= (result ? result->moved : size)) return;
+    rows[k] = ids[variables[k] < 0 ? 0 : box.row(variables[k])];
+}
+
+// Where the outermost gradients are, after outputs have been changed by other means.
+extern "C" __global__ void find_reach(const Box* given, int groups, Key* reach) {
+    const Box box = *given;
+    for (int g = 0; g < groups; ++g) {
+        Key rises = 0, falls = 0;
+        for (int t = blockIdx.x * blockDim.x + threadIdx.x; t < box.variables;
+             t += gridDim.x * blockDim.x) {
+            if (box.group[t] != g) continue;
+            const double gradient = box.gradient(t);
+            if (box.may_rise(t)) rises = max(rises, ordered(-gradient));
+            if (box.may_fall(t)) falls = max(falls, ordered(gradient));
+        }
+        rises = largest(rises), falls = largest(falls);
+        if ((threadIdx.x & 31) == 0 && rises) atomicMax(reach + 2 * g, rises);
+        if ((threadIdx.x & 31) == 0 && falls) atomicMax(reach + 2 * g + 1, falls);
     }
 }
 
