@@ -128,8 +128,9 @@ class LinearSVC(LinearClassifier):
     ||x||² is at most 1 (and at most 3000 rows for each feature). Where the descent becomes slow,
     the rows between their bounds are solved for together where there are more than 1500 features
     (up to 3000 rows by a Cholesky factor, more by conjugate gradients; a squared hinge only where
-    some ||x||² is over 10 times the mean), or else Newton's method finishes. Otherwise it is Newton's
-    method on ever less rounded losses (``"newton"``), whose linear systems are solved, by rule,
+    some ||x||² is over 10 times the mean), or else Newton's method finishes. Otherwise it is
+    Newton's method on ever less rounded losses (``"newton"``), whose linear systems are solved, by
+    rule,
 
     - with a squared penalty and at most 1500 features: by the Gram matrix of the features,
       unless fewer rows than half the features have curvature;
