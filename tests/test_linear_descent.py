@@ -11,6 +11,8 @@ from widemargin.backends.cpu.linear_descent import CpuLinearDescent
 from widemargin.backends.cpu.linear_rows import LinearRows
 from widemargin.problem import LinearProblem
 from widemargin.solution import Status
+from widemargin.solvers.dual_descent import dual_descent
+from widemargin.solvers.monitor import Limits, Monitor
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
@@ -63,6 +65,22 @@ def test_descent_gives_up_in_time_and_another_solver_finishes():
     solution = solve(X, problem, gap=1e-8, solver="dual")
     assert solution.status is Status.GAP_REACHED
     assert solution.iterations < 1000
+
+
+class Unsettled(CpuLinearDescent):
+    settling_cost = np.inf  # a few linear systems would end it
+
+
+def test_a_patient_descent_goes_on_where_another_gives_up():
+    X, problem = rows_and_problem("hinge", n=400, bias_l2=1.0)
+    ended = {}
+    for patient in (False, True):
+        machine = Unsettled(LinearRows(X, 1), problem)
+        monitor = Monitor(Limits(0.0, 1e-4))
+        ended[patient] = dual_descent(machine, monitor, patient=patient), machine.measure()
+    assert ended[False][0] is Status.STALLED
+    assert ended[True][0] is Status.GAP_REACHED
+    assert ended[True][1].relative_gap <= 1e-4 < ended[False][1].relative_gap
 
 
 def test_sums_over_many_features_do_not_depend_on_threads():
