@@ -1,6 +1,9 @@
 """Separability is decided with a proof, and the hard margin is exact or refused with one."""
 
+import _thread
 import pickle
+import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from widemargin import (
     SVC,
@@ -349,3 +353,29 @@ def test_hard_margins_need_a_hinge_and_a_squared_penalty(settings: dict) -> None
         ValueError, match="C=inf needs loss='hinge' or 'squared_hinge', penalty='l2'"
     ):
         LinearSVC(C=float("inf"), **settings).fit(XOR, [0, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearSVC(C=np.inf, max_time=0.1), SVC(kernel="linear", C=np.inf, max_time=0.1)],
+    ids=["LinearSVC", "SVC"],
+)
+def test_a_long_linear_program_heeds_the_time_limit_and_ctrl_c(model) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 300))
+    normal = rng.normal(size=300) / np.sqrt(300)
+    y = np.sign(X @ normal)
+    X += 0.1 * y[:, None] * normal
+    X[:, 0] *= 1e5  # which sends SVC there too
+    with pytest.raises(TimeoutError, match="max_time"):
+        model.fit(X, y)
+    sent = [0.0]
+
+    def interrupt() -> None:
+        sent[0] = time.perf_counter()
+        _thread.interrupt_main()
+
+    threading.Timer(0.3, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).set_params(max_time=3.0).fit(X, y)
+    assert time.perf_counter() - sent[0] < 1.0  # half a second, and as much for a busy machine

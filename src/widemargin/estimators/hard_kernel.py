@@ -25,7 +25,7 @@ from ..reductions.linear import LinearJob, run_linear_jobs
 from ..solution import Certificate, LinearSolution, Progress, Solution, Status
 from ..solvers.linear import LinearOptions
 from ..solvers.monitor import Limits
-from .hard_linear import HardJob, hard_job, hard_solution
+from .hard_linear import HardJob, deadline_of, hard_job, hard_solution
 from .separability import column_scale, near_origin
 
 __all__ = ["needs_weights", "solve_hard"]
@@ -59,7 +59,8 @@ def solve_hard(X: Any, jobs: Sequence[Job], schedule: Schedule, threads: int) ->
         With the proof, if no hyperplane separates the classes of a job.
     """
     limits = Limits(0.0, GAP, -1, schedule.limits.seconds)
-    hard = [hard_job(_stated(X, job, threads)) for job in jobs]
+    deadline = deadline_of(schedule.limits)
+    hard = [hard_job(_stated(X, job, threads), deadline) for job in jobs]
     found = run_linear_jobs(hard, limits, LinearOptions(), schedule.reporter, threads)
     return [
         _between_hulls(part, hard_solution(part, solution), schedule.limits)

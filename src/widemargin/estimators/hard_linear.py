@@ -8,6 +8,7 @@ Neither a shift of the rows nor a power of two that multiplies them rounds anyth
 first moved near the origin, if a free bias allows it, and scaled until the margin is about one.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +22,10 @@ from ..problem import LinearProblem
 from ..reductions.linear import LinearJob
 from ..reductions.machines import NotSeparableError
 from ..solution import Certificate, LinearSolution
+from ..solvers.monitor import Limits
 from .separability import Separability, near_origin, separate, widest
 
-__all__ = ["HardJob", "hard_job", "hard_solution"]
+__all__ = ["HardJob", "deadline_of", "hard_job", "hard_solution"]
 
 Vector = NDArray[np.float64]
 
@@ -43,13 +45,20 @@ class HardJob(LinearJob):
     weights: Any = None
 
 
-def hard_job(job: LinearJob) -> HardJob:
+def deadline_of(limits: Limits) -> float | None:
+    """Return the time of `time.perf_counter` at which a fit that begins now has to end."""
+    return None if limits.seconds is None else time.perf_counter() + limits.seconds
+
+
+def hard_job(job: LinearJob, deadline: float | None) -> HardJob:
     """Return the soft-margin problem whose solution is the hard margin.
 
     Raises
     ------
     NotSeparableError
         With the proof, if no hyperplane separates the classes.
+    TimeoutError
+        If the clock of `time.perf_counter` passes `deadline` before that is known.
     """
     data: Any = job.data
     problem = job.problem
@@ -58,7 +67,7 @@ def hard_job(job: LinearJob) -> HardJob:
     if problem.bias and problem.bias_l2 == 0:
         X, centre = near_origin(X)
     numbers = used if job.numbers is None else job.numbers[used]
-    w, b = _separating(take_rows(X, used), problem, problem.targets[used], numbers)
+    w, b = _separating(take_rows(X, used), problem, used, numbers, deadline)
     factor = 2.0 ** np.round(np.log2(np.linalg.norm(w)))  # of X; of w its reciprocal
     w = w / factor
     bias_l2 = problem.bias_l2 / factor**2
@@ -70,16 +79,21 @@ def hard_job(job: LinearJob) -> HardJob:
 
 
 def _separating(
-    X: Any, problem: LinearProblem, signs: Vector, numbers: NDArray[np.int64]
+    X: Any,
+    problem: LinearProblem,
+    used: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    deadline: float | None,
 ) -> tuple[Vector, float]:
     """Return a hyperplane (w, b) with margins of at least one; or raise, with the proof."""
+    signs = problem.targets[used]
     if not problem.bias:  # each row has a mirror image in the other class
         X = sp.vstack([X, -X], format="csr") if is_sparse(X) else np.vstack([X, -X])
         signs = np.concatenate([signs, -signs])
-    found = separate(X, signs)
+    found = separate(X, signs, deadline)
     if not found.separable:
         raise _refusal(found, numbers, mirrored=not problem.bias)
-    found = widest(X, signs, found)
+    found = widest(X, signs, found, deadline)
     assert found.coef is not None
     assert found.margin is not None
     assert found.intercept is not None

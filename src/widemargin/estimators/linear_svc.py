@@ -16,7 +16,7 @@ from ..reductions.linear import LinearJob
 from ..solution import JointSolution, LinearSolution
 from ..solvers.joint import solve_joint
 from ..solvers.monitor import Limits, Monitor
-from .hard_linear import hard_job, hard_solution
+from .hard_linear import deadline_of, hard_job, hard_solution
 from .linear_classifier import LinearClassifier
 from .progress import ProgressLine
 from .validation import check_choice
@@ -250,7 +250,8 @@ class LinearSVC(LinearClassifier):
     def _solve(self, jobs: Iterable[LinearJob]) -> Iterator[LinearSolution]:
         if not self._is_hard():
             return super()._solve(jobs)
-        hard = [hard_job(job) for job in jobs]
+        deadline = deadline_of(self._limits())
+        hard = [hard_job(job, deadline) for job in jobs]
         pairs = zip(hard, super()._solve(hard), strict=True)
         return (hard_solution(*pair) for pair in pairs)
 

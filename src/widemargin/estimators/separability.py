@@ -11,6 +11,10 @@ for anew in rational arithmetic. Where floating point leaves both proofs open, a
 not too large, the simplex method in rational arithmetic decides.
 """
 
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -38,6 +42,9 @@ Row = list[Fraction]
 
 MOST_SUPPORT = 64  # rows whose weights are solved for in rational numbers
 MOST_ENTRIES = 20_000  # of a rational tableau
+OUT_OF_TIME = 1  # status of scipy.optimize.linprog
+LEAST_SECONDS = 1e-3
+POLL_SECONDS = 0.1
 SEEN = 1e-9  # multipliers above this share of the largest are taken for positive
 
 
@@ -122,11 +129,17 @@ def linear_separability(X: Any, y: Any) -> Separability:
     return separate(X, np.where(labels == 1, 1.0, -1.0))
 
 
-def separate(X: Any, signs: Vector) -> Separability:
-    """Decide for rows of checked type and classes given as ±1."""
+def separate(X: Any, signs: Vector, deadline: float | None = None) -> Separability:
+    """Decide for rows of checked type and classes given as ±1.
+
+    Raises
+    ------
+    TimeoutError
+        If the clock of `time.perf_counter` passes `deadline` first.
+    """
     X, centre = near_origin(X)
     scale = column_scale(X)
-    w, weights = _linear_program(_scaled(X, scale), signs)
+    w, weights = _linear_program(_scaled(X, scale), signs, deadline)
     found = _separating(X, signs, w / scale) or _meeting(X, signs, weights)
     if found is None and X.shape[0] * (X.shape[1] + 2) <= MOST_ENTRIES:
         found = _rational_simplex(_dense(X), signs)
@@ -150,7 +163,9 @@ def near_origin(X: Any) -> tuple[Any, Vector]:
     return (X - centre, centre) if far.any() else (X, centre)
 
 
-def widest(X: Any, signs: Vector, found: Separability) -> Separability:
+def widest(
+    X: Any, signs: Vector, found: Separability, deadline: float | None = None
+) -> Separability:
     """Return a hyperplane of nearly the largest margin, of rows that one was found for.
 
     The linear program with |w_k| <= 1 for the columns as they are finds the largest margin but for
@@ -160,7 +175,7 @@ def widest(X: Any, signs: Vector, found: Separability) -> Separability:
     scale = column_scale(X)
     if scale.min() == scale.max():
         return found
-    w, _ = _linear_program(_scaled(X, np.full(scale.size, scale.max())), signs)
+    w, _ = _linear_program(_scaled(X, np.full(scale.size, scale.max())), signs, deadline)
     other = _separating(X, signs, w)
     assert found.margin is not None
     if other is None or other.margin is None or other.margin <= found.margin:
@@ -189,18 +204,29 @@ def column_scale(X: Any) -> Vector:
     return np.exp2(exponent).ravel()
 
 
-def _linear_program(X: Any, signs: Vector) -> tuple[Vector, Vector]:
+def _linear_program(X: Any, signs: Vector, deadline: float | None = None) -> tuple[Vector, Vector]:
     """Return w and the convex weights of both classes."""
     n, d = X.shape
+    options = {}
+    if deadline is not None:
+        options["time_limit"] = max(deadline - time.perf_counter(), LEAST_SECONDS)
     columns = [-sp.diags_array(signs) @ sp.csr_array(X), -signs[:, None], np.ones((n, 1))]
     bounds = [(-1.0, 1.0)] * d + [(None, None), (0.0, 1.0)]
-    answer = linprog(
-        np.append(np.zeros(d + 1), -1.0),
-        A_ub=sp.hstack(columns, format="csr"),
-        b_ub=np.zeros(n),
-        bounds=bounds,
-        method="highs",
+    answer = _interruptible(
+        lambda: linprog(
+            np.append(np.zeros(d + 1), -1.0),
+            A_ub=sp.hstack(columns, format="csr"),
+            b_ub=np.zeros(n),
+            bounds=bounds,
+            method="highs",
+            options=options,
+        )
     )
+    if answer.status == OUT_OF_TIME and options:
+        raise TimeoutError(
+            "the time was over before a linear program could tell whether the classes can be "
+            "separated; give it more time (max_time), or a finite C"
+        )
     if answer.status != 0:
         raise ValueError(f"the linear program could not be solved: {answer.message}")
     weights = np.maximum(-answer.ineqlin.marginals, 0.0)
@@ -209,6 +235,26 @@ def _linear_program(X: Any, signs: Vector) -> tuple[Vector, Vector]:
         total = weights[side].sum()
         weights[side] = weights[side] / total if total > 0 else 1.0 / side.sum()
     return np.asarray(answer.x[:d]), weights
+
+
+def _interruptible(work: Callable[[], Any]) -> Any:
+    """Return what a long call returns; Ctrl-C is heard meanwhile and leaves it to end by itself.
+
+    It cannot be stopped, and Python waits for it before it exits: C++ that is still at work then
+    would abort the process.
+    """
+    answer: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run).start()
+    while not wait([answer], timeout=POLL_SECONDS).done:
+        pass
+    return answer.result()
 
 
 def _separating(X: Any, signs: Vector, w: Vector) -> Separability | None:
