@@ -387,7 +387,7 @@ def test_liblinear_searches_the_cost_as_liblinear_does(run, capfd):
         ("liblinear-train -s 8 data", 2, "-s must be one of 0, 1, 2"),
         ("svmlight-learn -z p data", 2, "-z must be c or r"),
         ("svmlight-learn -p 2 data", 2, "-p must be at most 1"),
-        ("svmlight-learn data", 1, "labels must be 1 and -1"),
+        ("svmlight-learn zeros", 1, "found rows of label 0"),
         ("libsvm-scale -l 1 -u 1 data", 1, "lower must be below upper"),
         ("libsvm-scale -s a -r b data", 2, "cannot use -r and -s simultaneously"),
     ],
@@ -395,4 +395,5 @@ def test_liblinear_searches_the_cost_as_liblinear_does(run, capfd):
 def test_wrong_command_lines_are_told(run, line, code, sentence):
     write("data", classes())
     write("numbers", numbers())
+    Path("zeros").write_text("1 1:1\n-1 1:2\n0 1:3\n")
     assert sentence in " ".join(run(line, code).split())

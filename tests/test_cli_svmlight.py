@@ -234,7 +234,12 @@ def test_lengths_and_dimension_are_those_of_their_formulas(run):
     assert found["VCdim<"] == pytest.approx(dimension, rel=1e-5)
     for line in ("Runtime in cpu-seconds: 0.", "Computing XiAlpha-estimates...done\n"):
         assert line in text
+    counted = int(re.search(r"Number of kernel evaluations: (\d+)\n", text)[1])
+    assert counted >= 50 * 51 / 2  # all of so small a kernel matrix
     short = run("svmlight-learn -t 1 -d 2 -c 0.1 -f 0 data model")
+    assert "Number of kernel evaluations" in short
+    wm.dump_svmlight(X, 2.5 * y, "other")  # the sign is the class
+    assert run("svmlight-learn -t 1 -d 2 -c 0.1 other model").count("misclassified") == 1
     assert "at upper bound" in short
     assert "VCdim" not in short
     assert "VCdim" in run("svmlight-learn -f 0 data model")  # the linear kernel is always checked

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bind/arrays.hpp"
+#include "bind/counting.hpp"
 #include "solve/hot.hpp"
 
 namespace widemargin {
@@ -58,6 +59,7 @@ void rows_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
     std::vector<T*> out(ids.shape(0));
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = arena.data() + slots.data()[i] * Index(arena.shape(1));
+    kernel_values += Index(out.size()) * bound.panels.columns();
     nb::gil_scoped_release release;
     hot().of<T>().kernel_rows(bound.panels, rows.view, ids.data(), Index(out.size()), out.data(),
                               threads);
@@ -70,6 +72,7 @@ void square_into(const BoundPanels<T>& bound, Out2<T> square, int threads) {
             "the square must hold a padded row for each column");
     std::vector<T*> out(static_cast<std::size_t>(n));
     for (Index i = 0; i < n; ++i) out[std::size_t(i)] = square.data() + i * Index(square.shape(1));
+    count_square(n);
     nb::gil_scoped_release release;
     hot().of<T>().kernel_square(bound.panels, out.data(), threads);
 }
@@ -84,6 +87,7 @@ void sums_into(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids
             "the result must hold groups x outputs for each row");
     require(rows.view.features == bound.panels.source.features, "feature counts differ");
     check_ids<T>(ids, rows.view.count);
+    kernel_values += Index(ids.shape(0)) * bound.panels.columns();
     nb::gil_scoped_release release;
     hot().of<T>().kernel_sums(bound.panels, rows.view, ids.data(), Index(ids.shape(0)), sums,
                               result.data(), threads);
@@ -112,6 +116,7 @@ void update(const BoundPanels<T>& bound, const DataRows& rows, In1<Index> ids, I
     require(Index(outputs.shape(0)) == bound.panels.columns(), "one output for each column");
     require(rows.view.features == bound.panels.source.features, "feature counts differ");
     check_ids<T>(ids, rows.view.count);
+    kernel_values += Index(ids.shape(0)) * bound.panels.columns();
     nb::gil_scoped_release release;
     hot().of<T>().kernel_update(bound.panels, rows.view, ids.data(), Index(ids.shape(0)),
                                 moves.data(), outputs.data(), threads);
@@ -161,6 +166,7 @@ void bind_panels(nb::module_& m) {
     def_elementary<float>(m);
     def_elementary<double>(m);
     m.attr("row_padding") = row_padding;
+    m.def("count_kernel_values", [](Index more) { return kernel_values += more; }, nb::arg("more"));
     m.def("padded", padded);
     m.def("instruction_set", [] { return std::string(hot().name); });
     m.def("instruction_sets", instruction_sets);

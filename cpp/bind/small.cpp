@@ -1,4 +1,5 @@
 #include "bind/arrays.hpp"
+#include "bind/counting.hpp"
 #include "math/parallel.hpp"
 #include "solve/small_machine.hpp"
 
@@ -77,6 +78,7 @@ std::vector<Told> solve_small(const DataRows& rows, int kind, double gamma, doub
         require(shape[0] > 0 && shape[1] > 0 && shape[1] < 3 && shape[2] > 0 && shape[2] < 3 &&
                     row <= Index(ids.shape(0)) && t <= Index(variables),
                 "the shapes do not add up");
+        count_square(shape[0]);
     }
     std::vector<SmallOutcome> outcomes(count);
     {

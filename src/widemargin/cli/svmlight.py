@@ -205,12 +205,12 @@ def _read(values: dict[str, Any], path: str, say: Callable[..., None]) -> _Run:
         say(f"Setting default regularization parameter C={C:.4f}")
     costs, classes = C * cost, values["z"] == "c"
     if classes:
-        if not np.isin(y, (-1.0, 1.0)).all():
+        if not y.all():
             raise ValueError(
-                f"{path}: labels must be 1 and -1 (0 means transduction, which is not part of "
-                f"this program), found {np.unique(y)[:5].tolist()}"
+                f"{path}: found rows of label 0, which means transduction, and that is not part of "
+                "this program; labels must be positive or negative"
             )
-        y = y.astype(np.int64)
+        y = np.sign(y).astype(np.int64)  # as there
         costs = np.where(y > 0, values["j"], 1.0) * costs
     task = Task(facts, costs, values["e"], classes, values["w"], values["b"] == 1)
     return _Run(values, task, X, y, say)
@@ -238,8 +238,14 @@ def _report(run: _Run, found: Learnt, removed: int) -> None:
     if run.values["i"]:
         bounds = f"plus {removed} inconsistent examples"
     say(f"Number of SV: {int((found.alphas != 0).sum())} ({bounds})")
-    if not run.values["f"]:
-        return
+    if run.values["f"]:
+        _report_solution(run, found)
+    say(f"Number of kernel evaluations: {found.evaluations}")
+
+
+def _report_solution(run: _Run, found: Learnt) -> None:
+    """Print what -f 0 leaves out: losses, lengths and estimates."""
+    say, trained = run.say, found.trained
     if run.values["v"] >= 2:
         gap = trained.primal_objective_ - trained.dual_objective_
         say(f"Upper bound on duality gap: gap={gap:.5f}")

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..backends.cpu import is_sparse
+from ..backends.cpu import is_sparse, values_computed
 from ..estimators import SVC, SVR
 from ..io.model_text import KernelFacts
 from ..io.svmlight_models import expansion
@@ -79,6 +79,8 @@ class Learnt:
         The function of each row, with threshold.
     seconds : float
         Of the processors.
+    evaluations : int
+        Kernel values that the fit computed: none for a linear kernel, solved for its weights.
     """
 
     estimator: Any
@@ -87,6 +89,7 @@ class Learnt:
     at_bound: NDArray[np.bool_]
     values: Vector
     seconds: float
+    evaluations: int
 
     @property
     def norm(self) -> float:
@@ -99,7 +102,7 @@ def learnt(task: Task, X: Any, y: NDArray[Any], kept: NDArray[np.bool_] | None =
     """Train on the rows `kept`, or on all; the others get coefficient 0."""
     kept = np.ones(X.shape[0], dtype=bool) if kept is None else kept
     rows, targets, costs = X[kept], y[kept], task.costs[kept]
-    began = time.process_time()
+    began, counted = time.process_time(), values_computed()
     if task.biased:
         trained = _machine(task, **task.facts.settings()).fit(rows, targets, sample_weight=costs)
         estimator, some = trained, _coefficients(trained, len(targets))
@@ -110,7 +113,7 @@ def learnt(task: Task, X: Any, y: NDArray[Any], kept: NDArray[np.bool_] | None =
         estimator = expansion(
             task.facts, rows[support], some[support], 0.0, documents=len(targets), classes=classes
         )
-    seconds = time.process_time() - began
+    seconds, evaluations = time.process_time() - began, values_computed() - counted
     alphas = np.zeros(X.shape[0])
     alphas[kept] = some
     return Learnt(
@@ -120,6 +123,7 @@ def learnt(task: Task, X: Any, y: NDArray[Any], kept: NDArray[np.bool_] | None =
         at_bound=(np.abs(alphas) >= task.costs * AT_BOUND) & (alphas != 0),
         values=getattr(estimator, "decision_function", estimator.predict)(X),
         seconds=seconds,
+        evaluations=evaluations,
     )
 
 

@@ -7,7 +7,7 @@ from .linear_data import CpuLinearData
 from .linear_machine import LinearPoint
 from .path import CpuPath, Side
 from .resources import memory_budget, thread_count
-from .sources import count_rows, is_sparse, take_rows
+from .sources import count_rows, is_sparse, take_rows, values_computed
 
 __all__ = [
     "CpuJointData",
@@ -23,4 +23,5 @@ __all__ = [
     "memory_budget",
     "take_rows",
     "thread_count",
+    "values_computed",
 ]

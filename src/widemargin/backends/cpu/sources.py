@@ -16,7 +16,7 @@ from ... import _core
 from ...kernels import Kernel
 from ...kernels.native import NativeSpec
 
-__all__ = ["FunctionSource", "GramSource", "NativeSource", "Source", "open_rows"]
+__all__ = ["FunctionSource", "GramSource", "NativeSource", "Source", "open_rows", "values_computed"]
 
 Ids = NDArray[np.int64]
 Floats = NDArray[Any]
@@ -307,6 +307,7 @@ class FunctionSource(_BlockSource):
 
     def block(self, ids: Ids, columns: Ids) -> Floats:
         """Ask the kernel for a block."""
+        values_computed(ids.size * columns.size)
         return self.kernel(take_rows(self.X, ids), take_rows(self.X, columns))
 
     def diagonal(self) -> Floats:
@@ -316,6 +317,11 @@ class FunctionSource(_BlockSource):
     def restrict(self, columns: Ids, dtype: Any = None) -> "FunctionSource":
         """Return the source with other columns, and perhaps another precision."""
         return FunctionSource(self.X, self.kernel, self.dtype if dtype is None else dtype, columns)
+
+
+def values_computed(more: int = 0) -> int:
+    """Return how many kernel values this process has computed, `more` among them."""
+    return _core.count_kernel_values(int(more))
 
 
 def self_similarity(kernel: Kernel, X: Any) -> Floats:
