@@ -5,7 +5,6 @@ penalty is a hinge of its coefficient (`backends.cpu.linear_boxes`); the boxes o
 arrays of the device, those of the penalties arrays of the host.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 from ...losses import Insensitive, Logistic, OneClass, SquaredHinge, SquaredInsensitive
 from ...problem import LinearProblem
 from ...solvers.linear_operations import LinearMeasure
-from ..cpu.linear_boxes import Boxes, BoxMove, LogisticBoxes, OpenBoxes
+from ..cpu.linear_boxes import Boxes, LogisticBoxes, OpenBoxes
 from ..cpu.linear_machine import LinearPoint
+from ..cpu.linear_steps import InteriorSteps
 from .linear_certificate import evaluate, sent
 from .linear_rows import FEW_FEATURES, GpuLinearRows
 from .linear_systems import by_rows, hessian_of
@@ -29,16 +29,7 @@ INSIDE = 1e-9  # share of the cost that a dual variable must be away from its bo
 LEAST = 1e-290
 
 
-@dataclass(frozen=True)
-class InteriorMove:
-    """A step of the coefficients, and of the boxes of the rows and of the penalties."""
-
-    x: Vector
-    sides: list[BoxMove]
-    edges: BoxMove
-
-
-class GpuLinearInterior:
+class GpuLinearInterior(InteriorSteps):
     """State of one problem; implements ``solvers.linear_operations.InteriorOperations``.
 
     Parameters
@@ -158,48 +149,6 @@ class GpuLinearInterior:
         moved = np.divide(dual, costs, out=np.zeros(self.rows), where=dual != 0)
         return self._judge(LinearPoint(x, self.device.upload(moved)))
 
-    def _columns(self, ids: NDArray[np.int64]) -> Vector:
-        """Return a few rows with the constant of the bias, on the host."""
-        few = self.data.taken(ids)
-        dense = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
-        return np.column_stack([dense, np.ones(ids.size)]) if self.problem.bias else dense
-
-    def product(self, move: InteriorMove | None = None, length: float = 0.0) -> float:
-        """Return the mean product of a variable and its multiplier, after a step."""
-        moves = [None] * (len(self.sides) + 1) if move is None else [*move.sides, move.edges]
-        boxes = [*self.sides, self.edges]
-        whole = sum(b.products(m, length) for b, m in zip(boxes, moves, strict=True))
-        return whole / max(1, sum(box.size for box in boxes))
-
-    # --- moving ----------------------------------------------------------------------------------
-
-    def aim(self, target: float, along: InteriorMove | None) -> None:
-        """Choose what the products of the next step shall be."""
-        moves = [None] * len(self.sides) if along is None else along.sides
-        for side, move in zip(self.sides, moves, strict=True):
-            side.aim(target, move)
-        self.edges.aim(target, along.edges if along is not None else None)
-
-    def direction(self) -> InteriorMove:
-        """Solve the linearised conditions, of which all but those of the coefficients drop out.
-
-        (L + 1/softness + Xᵀ H X) move = −(L x + penalty's pull − Xᵀu) + what the boxes push.
-        """
-        hard = self._signed([side.pushed / side.softness for side in self.sides])
-        right = self._sums(self._signed([side.value for side in self.sides]) - hard)
-        right -= self.l2 * self.x
-        if self.problem.bias:
-            right[-1] -= self.problem.tilt
-        pull = self.edges.value - self.l1[self.edged]
-        right[self.edged] += self.edges.pushed / self.edges.softness - pull
-        stiff = self.l2.copy()
-        stiff[self.edged] += 1.0 / self.edges.softness
-        x = self._solve(stiff, right)
-        outputs = self._outputs(x)
-        moves = zip(self.sides, self.hinges, strict=True)
-        sides = [side.answer(sign * outputs) for side, (sign, _) in moves]
-        return InteriorMove(x, sides, self.edges.answer(-x[self.edged]))
-
     def _solve(self, stiff: Vector, right: Vector) -> Vector:
         bend = 1.0 / self.sides[0].softness
         for side in self.sides[1:]:
@@ -212,16 +161,3 @@ class GpuLinearInterior:
         sides = self.device.upload(right[None, :])
         found = self.device.solve_positive(self.hessian, sides, self.data.threads)
         return np.asarray(self.device.download(found))[0]
-
-    def longest(self, move: InteriorMove) -> float:
-        """Return the longest step, at most 1, that leaves nothing negative."""
-        lengths = [s.longest(m) for s, m in zip(self.sides, move.sides, strict=True)]
-        return min([*lengths, self.edges.longest(move.edges)])
-
-    def go(self, move: InteriorMove, length: float) -> None:
-        """Make a step."""
-        self.x = self.x + length * move.x
-        for side, part in zip(self.sides, move.sides, strict=True):
-            side.go(part, length)
-        self.edges.go(move.edges, length)
-        self.hessian = None
